@@ -8,7 +8,7 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Figures, Report
 
 
-class Row(NamedTuple):
+class FigureRow(NamedTuple):
     """`cells` follow the order of the instance types."""
 
     label: str
@@ -22,7 +22,7 @@ class _Texts(NamedTuple):
     brief: str
 
 
-def rows(report: Report, deployment: Deployment) -> list[Row]:
+def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
     """All figures but the memory of the accelerators."""
     texts: dict[str, Callable[[Figures], _Texts]] = {
         "KV cache": _cache,
@@ -34,7 +34,7 @@ def rows(report: Report, deployment: Deployment) -> list[Row]:
     }
     is_brief = len(report.figures) > 1
     return [
-        Row(label, tuple(text(figures).brief if is_brief else text(figures).full for figures in report.figures))
+        FigureRow(label, tuple(text(figures).brief if is_brief else text(figures).full for figures in report.figures))
         for label, text in texts.items()
     ]
 

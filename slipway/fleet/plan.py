@@ -15,7 +15,7 @@ from slipway.shared.aws_clients import Clients
 
 
 @dataclass(frozen=True)
-class Plan:
+class FleetPlan:
     """findings: of the rules that let the synth go on, and of the account. reports: one for each kind of update.
 
     accepted: stack sets whose loss of stacks is acknowledged. remade: stack sets that have another permission model,
@@ -71,7 +71,7 @@ class Plan:
 
 def make_plan(
     rendered: RenderedFleet, findings: list[Finding], acknowledged: list[Acknowledgement], clients: Clients
-) -> Plan:
+) -> FleetPlan:
     """Raises boto3's errors where StackSets can't be asked; Organizations may refuse."""
     client, caller = clients("cloudformation"), call_as(rendered.fleet)
     organization = Organization(clients("organizations"), rendered.fleet.management_account)
@@ -87,4 +87,4 @@ def make_plan(
         for changes in updates
     ]
     remade = [name for name, each in before.items() if each.permission_model != rendered.fleet.permission_model]
-    return Plan(rendered, findings, organization, targets, reports, accepted, remade)
+    return FleetPlan(rendered, findings, organization, targets, reports, accepted, remade)

@@ -24,7 +24,7 @@ from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import make_plan
 from slipway.shared.aws_clients import clients_in
 from slipway.shared.aws_errors import sentence
-from slipway.templates.render import in_app
+from slipway.templates.app import in_app
 
 
 def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:

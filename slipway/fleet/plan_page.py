@@ -9,7 +9,7 @@ from llm_hosting.fleets.stack_sets import StackSet
 from slipway.changes.report import as_json, page
 from slipway.fleet.billing import Bill, total
 from slipway.fleet.deployed_set import Place, call_as
-from slipway.fleet.plan import Plan
+from slipway.fleet.plan import FleetPlan
 from slipway.fleet.targets import Target
 from slipway.shared.table import table_lines
 
@@ -24,7 +24,7 @@ _FATES = {
 }
 
 
-def lines(plan: Plan) -> Iterator[str]:
+def lines(plan: FleetPlan) -> Iterator[str]:
     """Order, targets, cost, what updates mean, quotas."""
     rendered = plan.rendered
     yield f"{rendered.name}: {rendered.deployment}, template {rendered.stack_sets[-1].version}"
@@ -54,11 +54,11 @@ def _order(stack_set: StackSet) -> str:
     return f"{regions}; {rollout.max_concurrent} at a time ({rollout.concurrency}), {tolerated}{automatic}"
 
 
-def _with_endpoints(plan: Plan) -> Bill:
+def _with_endpoints(plan: FleetPlan) -> Bill:
     return total(plan.bill(each, endpoints_on=True) for each in plan.targets.all)
 
 
-def _rows(plan: Plan) -> Iterator[tuple[str, ...]]:
+def _rows(plan: FleetPlan) -> Iterator[tuple[str, ...]]:
     """One for the accounts and regions that share action, meaning and price."""
     accounts: dict[tuple[str, ...], list[str]] = {}
     for each in plan.targets.all:
@@ -84,7 +84,7 @@ def _listed(places: Sequence[Place]) -> str:
     return ", ".join(f"{_some(accounts)} ({region})" for region, accounts in by_region.items())
 
 
-def _row(target: Target, plan: Plan) -> tuple[str, ...]:
+def _row(target: Target, plan: FleetPlan) -> tuple[str, ...]:
     number = plan.report_number(target)
     if means := _FATES.get((target.action, bool(target.group))):
         return target.stack_set, str(target.account), target.region, target.action, means, ""
@@ -100,7 +100,7 @@ def _meaning(target: Target) -> str:
     return ", ".join(f"{number} {kind}" for kind, number in told.items()) or "in place"
 
 
-def _remarks(plan: Plan) -> Iterator[str]:
+def _remarks(plan: FleetPlan) -> Iterator[str]:
     yield from (f"{each.level}: {each.field}: {each.message}" for each in plan.findings)
     if plan.organization.problem:
         yield f"unknown: the accounts of units: {plan.organization.problem}"
@@ -120,7 +120,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"error: {account} in {region} is reached by two groups, one unit inside another; leave it out of one"
 
 
-def _repairs(plan: Plan) -> Iterator[str]:
+def _repairs(plan: FleetPlan) -> Iterator[str]:
     """Commands for the stacks that an earlier operation left behind."""
     caller = call_as(plan.rendered.fleet)
     for each in plan.targets.all:
@@ -134,7 +134,7 @@ def _repairs(plan: Plan) -> Iterator[str]:
             yield f"failed: {each.account} in {each.region}: mend the cause, then {command} {where} --call-as {caller}"
 
 
-def content(plan: Plan) -> dict[str, Any]:
+def content(plan: FleetPlan) -> dict[str, Any]:
     """As `--json` prints it. account: null = others of the units, which are not known. usd_per_hour: null = not known.
 
     usd_per_hour_with_endpoints: as if DeployEndpoint were true everywhere; is_on: of a quota, it is already. removed:
@@ -180,7 +180,7 @@ def _set_content(stack_set: StackSet) -> dict[str, Any]:
     }
 
 
-def _target_content(target: Target, plan: Plan) -> dict[str, Any]:
+def _target_content(target: Target, plan: FleetPlan) -> dict[str, Any]:
     return {
         "stack_set": target.stack_set,
         "account": target.account,

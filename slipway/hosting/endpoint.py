@@ -13,7 +13,7 @@ from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.stack.deployed_stack import DeployedStack
 
 
-class Endpoint:
+class DeployedEndpoint:
     """Of `hosting.mode: realtime` and `async`."""
 
     log_parts: tuple[str, ...] = ()

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from slipway.hosting.check import Check
-from slipway.hosting.endpoint import Endpoint
-from slipway.hosting.machines import Machines
+from slipway.hosting.endpoint import DeployedEndpoint
+from slipway.hosting.machines import DeployedMachines
 from slipway.stack.deployed_stack import DeployedStack
 
 
-class Hosting(Protocol):
+class DeployedHosting(Protocol):
     """Endpoint of SageMaker or machines of EC2.
 
     log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
@@ -56,13 +56,13 @@ class Hosting(Protocol):
         """Jobs that wait elsewhere than in the deployment's own queue."""
 
 
-_BY_MODE: Mapping[str, Callable[[DeployedStack], Hosting]] = {
-    "realtime": Endpoint,
-    "async": Endpoint,
-    "ec2": Machines,
+_BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {
+    "realtime": DeployedEndpoint,
+    "async": DeployedEndpoint,
+    "ec2": DeployedMachines,
 }
 
 
-def hosting_of(stack: DeployedStack) -> Hosting:
+def hosting_of(stack: DeployedStack) -> DeployedHosting:
     """What runs the stack's model. Raises UnknownStackError."""
     return _BY_MODE[stack.label.mode](stack)

@@ -12,7 +12,7 @@ _EXIST = (*AWAKE, "stopping", "stopped")
 
 
 @dataclass(frozen=True)
-class Row:
+class WorkerRow:
     """What the machine of a number has told last; seconds of the epoch, 0 = never. state: of its worker."""
 
     instance_id: str = ""
@@ -24,11 +24,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Machine:
+class DeployedMachine:
     """described: as EC2 shows the instance. row: None = no worker of this instance has begun. volumes: its disks."""
 
     described: Mapping[str, Any]
-    row: Row | None = None
+    row: WorkerRow | None = None
     volumes: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -87,13 +87,13 @@ def loose_volumes(deployment: str, ec2: Any) -> list[dict[str, Any]]:
     return _volumes({f"tag:{DEPLOYMENT_TAG}": [deployment], "tag-key": [MACHINE_TAG], "status": ["available"]}, ec2)
 
 
-def row_of(item: Mapping[str, Any]) -> Row:
+def row_of(item: Mapping[str, Any]) -> WorkerRow:
     """Of an item `machine#<number>` of the job table."""
 
     def number(name: str) -> float:
         return float(item.get(name, {"N": 0})["N"])
 
-    return Row(
+    return WorkerRow(
         instance_id=item.get("instance_id", {"S": ""})["S"],
         state=item.get("state", {"S": ""})["S"],
         seen_at=number("seen_at"),

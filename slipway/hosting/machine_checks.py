@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.hosting.check import Check
-from slipway.hosting.machine import Machine, age
+from slipway.hosting.machine import DeployedMachine, age
 
 _TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # set by EC2 at the launch
 _HEARD_IN_SECONDS = 90  # a worker writes each 20 s
@@ -12,7 +12,7 @@ _BOOT_IN_SECONDS = 300  # until a worker has begun; it waits for the model after
 _REPLACE = "raise hosting.renewal by one and deploy: CloudFormation makes new machines"
 
 
-def machines(own: list[Machine], wanted: list[str], usual_start_in_seconds: int) -> Check:
+def machines(own: list[DeployedMachine], wanted: list[str], usual_start_in_seconds: int) -> Check:
     """As many as are wanted; one that sleeps is well."""
     seen = f"{len(own)} of {len(wanted)}"
     if missing := [each for each in wanted if each not in {machine.id for machine in own}]:
@@ -25,7 +25,7 @@ def machines(own: list[Machine], wanted: list[str], usual_start_in_seconds: int)
     return Check("machines", True, f"{seen}: {states}")
 
 
-def configuration(own: list[Machine], templates: list[str], ec2: Any) -> Check:
+def configuration(own: list[DeployedMachine], templates: list[str], ec2: Any) -> Check:
     """Instances are launched by a launch template of the stack, and are of its type."""
     types: dict[tuple[str, ...], str] = {}
     for each in templates:
@@ -46,7 +46,7 @@ def configuration(own: list[Machine], templates: list[str], ec2: Any) -> Check:
     return Check("configuration", True, f"{kinds}, by the stack's launch template")
 
 
-def access(own: list[Machine], ec2: Any) -> Check:
+def access(own: list[DeployedMachine], ec2: Any) -> Check:
     """No way in but Systems Manager's, and nothing to read on the disk."""
     group_ids = sorted({group["GroupId"] for machine in own for group in machine.described["SecurityGroups"]})
     groups = ec2.describe_security_groups(GroupIds=group_ids)["SecurityGroups"]
@@ -57,7 +57,7 @@ def access(own: list[Machine], ec2: Any) -> Check:
     return Check("access", True, "IMDSv2 only, no inbound rule, no key pair, encrypted disks")
 
 
-def workers(own: list[Machine], name: str, now: float) -> Check:
+def workers(own: list[DeployedMachine], name: str, now: float) -> Check:
     """Each machine that runs has a worker that says so."""
     awake = [machine for machine in own if machine.state == "running"]
     if not awake:
@@ -77,7 +77,7 @@ def workers(own: list[Machine], name: str, now: float) -> Check:
     return Check("workers", True, ", ".join(said))
 
 
-def agents(own: list[Machine], ssm: Any) -> Check:
+def agents(own: list[DeployedMachine], ssm: Any) -> Check:
     """Said only: nothing but an operator's session needs the agent."""
     running = [machine.id for machine in own if machine.state == "running"]
     if not running:
@@ -99,7 +99,7 @@ def _version(template: tuple[str, ...]) -> str:
     return " version ".join(template)
 
 
-def _openings(machine: Machine, open_groups: set[str]) -> Iterator[str]:
+def _openings(machine: DeployedMachine, open_groups: set[str]) -> Iterator[str]:
     described = machine.described
     if described.get("MetadataOptions", {}).get("HttpTokens") != "required":
         yield f"{machine.id} answers IMDSv1"
@@ -113,11 +113,11 @@ def _openings(machine: Machine, open_groups: set[str]) -> Iterator[str]:
             yield f"{volume['VolumeId']} of {machine.id} is not encrypted"
 
 
-def _is_heard(machine: Machine, now: float) -> bool:
+def _is_heard(machine: DeployedMachine, now: float) -> bool:
     """Since its last start, and not long ago."""
     row = machine.row
     return row is not None and row.seen_at > machine.launched_at and now - row.seen_at <= _HEARD_IN_SECONDS
 
 
-def _last_word(machine: Machine, now: float) -> str:
+def _last_word(machine: DeployedMachine, now: float) -> str:
     return f"was last heard of {age(machine.row.seen_at, now)} ago" if machine.row else "has never begun"

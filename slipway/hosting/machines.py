@@ -12,13 +12,13 @@ from llm_hosting import MACHINE_LOGS
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from slipway.hosting import machine_checks
 from slipway.hosting.check import NOT_DEPLOYED, Check
-from slipway.hosting.machine import Machine, Row, age, moment, row_of, tagged_instances, volumes_of
+from slipway.hosting.machine import DeployedMachine, WorkerRow, age, moment, row_of, tagged_instances, volumes_of
 from slipway.stack.deployed_stack import DeployedStack
 
 _USUAL_START_IN_SECONDS = 120  # before one is measured
 
 
-class Machines:
+class DeployedMachines:
     """Of the stack's machines and of others with their tags."""
 
     failure = ""
@@ -47,7 +47,7 @@ class Machines:
         return self._stack.resources.get("AWS::EC2::Instance", [])
 
     @cached_property
-    def own(self) -> list[Machine]:
+    def own(self) -> list[DeployedMachine]:
         """The stack's machines that exist, by their numbers."""
         described = [each for each in self._tagged if each["InstanceId"] in self.wanted]
         volumes = volumes_of([each["InstanceId"] for each in described], self._stack.clients("ec2"))
@@ -125,7 +125,7 @@ class Machines:
         return [each for each in self._tagged if each["InstanceId"] not in self.wanted]
 
     @cached_property
-    def _rows(self) -> dict[str, Row]:
+    def _rows(self) -> dict[str, WorkerRow]:
         """By instance; empty where the table is gone, or never was."""
         table, dynamodb = self._stack.outputs.get("JobTable"), self._stack.clients("dynamodb")
         if table is None:
@@ -139,10 +139,10 @@ class Machines:
             return {}
         return {row.instance_id: row for row in map(row_of, items)}
 
-    def _machine(self, described: dict[str, Any], volumes: list[dict[str, Any]]) -> Machine:
+    def _machine(self, described: dict[str, Any], volumes: list[dict[str, Any]]) -> DeployedMachine:
         id_ = described["InstanceId"]
         own = [each for each in volumes if any(at["InstanceId"] == id_ for at in each["Attachments"])]
-        return Machine(described, self._rows.get(id_), own)
+        return DeployedMachine(described, self._rows.get(id_), own)
 
     def _refusal(self, now: float) -> str:
         """Of the last start, where nothing has come of another one since."""
@@ -150,7 +150,7 @@ class Machines:
         return f"; EC2 refused one {age(max(refused), now)} ago" if refused else ""
 
 
-def _shown(machine: Machine) -> dict[str, Any]:
+def _shown(machine: DeployedMachine) -> dict[str, Any]:
     row = machine.row
     return {
         "number": machine.number,
@@ -161,7 +161,7 @@ def _shown(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _line(machine: Machine, now: float) -> str:
+def _line(machine: DeployedMachine, now: float) -> str:
     line = f"{machine.number}: {machine.id}, {machine.type}, {machine.state}"
     if machine.row is None:
         return f"{line}; no worker has begun"
@@ -169,7 +169,7 @@ def _line(machine: Machine, now: float) -> str:
     return f"{line}; {is_said}heard of {age(machine.row.seen_at, now)} ago"
 
 
-def _price(machines: list[Machine]) -> float | None:
+def _price(machines: list[DeployedMachine]) -> float | None:
     """USD an hour of the machines that run now, with their addresses; None where a type's price is not known."""
     total = 0.0
     for machine in machines:

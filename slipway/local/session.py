@@ -42,7 +42,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-class WeightsError(Exception):
+class WeightsFolderError(Exception):
     """--weights can't be used; the message is one sentence for its user."""
 
 
@@ -100,7 +100,7 @@ def run(
     except (
         UnknownDeploymentError,
         DeploymentError,
-        WeightsError,
+        WeightsFolderError,
         SynthesisError,
         LocalCloudError,
         TemplateError,
@@ -139,15 +139,15 @@ def _question(resolution: Resolution) -> str:
 def _check_weights(weights: Path, hosting: Hosting) -> None:
     """Raises WeightsError."""
     if not hosting.runs_on_machines:
-        raise WeightsError(
+        raise WeightsFolderError(
             f"--weights is for deployments with hosting.mode: ec2, and this one has {hosting.mode}; leave it out."
         )
     if not (weights / "config.json").is_file():
-        raise WeightsError(
+        raise WeightsFolderError(
             f"--weights: {weights} holds no Hugging Face model (config.json is missing); name its folder."
         )
     if not MODEL_PYTHON.exists():
-        raise WeightsError(
+        raise WeightsFolderError(
             "--weights runs the model in .venv-models, which is missing: run `make .venv-models/.ready`."
         )
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from slipway.measuring.figures.results import Answer, Load
+from slipway.measuring.figures.results import Load, MeasuredAnswer
 from slipway.measuring.prompts import Prompt
-from slipway.measuring.routes import Route
+from slipway.measuring.routes import MeasuredRoute
 
 _MOST_AT_ONCE = 512  # of an open loop; later requests wait for one to end, and their times say so
 _EVERY_IN_SECONDS = 0.2  # a budget is looked at
@@ -34,7 +34,7 @@ class Stop:
 
 
 def closed(
-    route: Route, prompts: Iterator[Prompt], clients: int, requests: int, stop: Stop, tell: Callable[[], None]
+    route: MeasuredRoute, prompts: Iterator[Prompt], clients: int, requests: int, stop: Stop, tell: Callable[[], None]
 ) -> Load:
     """Each client sends its next request after an answer, until so many are sent. tell: called after each answer."""
     run, lock, left = _Run(route, tell), threading.Lock(), [requests]
@@ -56,7 +56,7 @@ def closed(
 
 
 def open_loop(
-    route: Route,
+    route: MeasuredRoute,
     prompts: Iterator[Prompt],
     rate: float,
     seconds: float,
@@ -91,9 +91,9 @@ def _wait(threads: Sequence[threading.Thread], stop: Stop) -> None:
 
 
 class _Run:
-    def __init__(self, route: Route, tell: Callable[[], None]) -> None:
+    def __init__(self, route: MeasuredRoute, tell: Callable[[], None]) -> None:
         self._route, self._tell = route, tell
-        self._asked, self._answers = list[float](), list[Answer]()
+        self._asked, self._answers = list[float](), list[MeasuredAnswer]()
         self._begin, self._cpu = time.monotonic(), time.process_time()
         self._end = 0.0
 
@@ -115,7 +115,7 @@ class _Run:
         return Load(clients, rate, self._end, answers, len(self._asked) - len(answers), round(cores, 3))
 
 
-def _later(answer: Answer, seconds: float) -> Answer:
+def _later(answer: MeasuredAnswer, seconds: float) -> MeasuredAnswer:
     times = ("first_token_in_s", "last_token_in_s", "queued_in_s", "delivered_in_s")
     moved = {name: getattr(answer, name) for name in times if getattr(answer, name) is not None}
     return replace(answer, **{name: value + seconds for name, value in moved.items()})

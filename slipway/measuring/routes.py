@@ -11,7 +11,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from llm_hosting.resolution import Resolution
-from slipway.measuring.figures.results import Answer
+from slipway.measuring.figures.results import MeasuredAnswer
 from slipway.measuring.prompts import Prompt
 from slipway.stack.api import OPEN_JOB, DeployedApi, answer_of
 from slipway.stack.deployed_stack import DeployedStack
@@ -24,13 +24,13 @@ _TEXTS = ("content", "reasoning_content", "reasoning")  # engines have two words
 Name = Literal["generate", "chat", "jobs"]
 
 
-class Route(Protocol):
+class MeasuredRoute(Protocol):
     """name: as in `--route`. problem: what the API said to the last request that it refused; "" = it refused none."""
 
     name: Name
     problem: str
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
         """Send one request and wait for its end; times from now on, `started_in_s` 0. Errors are codes, not raised."""
 
 
@@ -47,18 +47,18 @@ class Generate:
     def __init__(self, stack: DeployedStack, api: DeployedApi, *, counts: bool = False) -> None:
         self._bodies, self._api, self._counts = stack.bodies, api, counts
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
         """A 202 is an error here: the answer took so long that it became a job."""
         body, start = body_of(prompt, self._bodies, counts=self._counts), time.monotonic()
 
-        def send() -> Answer:
+        def send() -> MeasuredAnswer:
             reply = self._api.call("POST", "generate", body)
             if reply.status != 200:
                 self.problem = reply.problem
-                return Answer(0, error=str(reply.status))
-            answered = Answer(0, last_token_in_s=time.monotonic() - start)
+                return MeasuredAnswer(0, error=str(reply.status))
+            answered = MeasuredAnswer(0, last_token_in_s=time.monotonic() - start)
             is_whole = isinstance(reply.content, dict | list)  # text = no JSON, such as half of it
-            return _counted(answered, reply.content) if is_whole else Answer(0, error="unreadable")
+            return _counted(answered, reply.content) if is_whole else MeasuredAnswer(0, error="unreadable")
 
         return _safely(send)
 
@@ -77,22 +77,22 @@ class Chat:
         if asks_usage:
             self._body["stream_options"] = {"include_usage": True}
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
         length = {"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {}
         body = self._body | {"messages": [{"role": "user", "content": prompt.text}]} | length
         start, headers = time.monotonic(), {"content-type": "application/json"}
 
-        def send() -> Answer:
+        def send() -> MeasuredAnswer:
             reply = self._api.send("POST", "chat/completions", json.dumps(body).encode(), headers)
             if reply.status_code == 200:
                 return self._read(reply.raw, start)
             self.problem = answer_of(reply).problem
-            return Answer(0, error=str(reply.status_code))
+            return MeasuredAnswer(0, error=str(reply.status_code))
 
         return _safely(send)
 
-    def _read(self, raw: Any, start: float) -> Answer:
-        answer = Answer(0)
+    def _read(self, raw: Any, start: float) -> MeasuredAnswer:
+        answer = MeasuredAnswer(0)
         for data in _events(raw):
             if data == "[DONE]":
                 answer = replace(answer, last_token_in_s=time.monotonic() - start)
@@ -108,7 +108,7 @@ class Chat:
         return replace(answer, error="cut")  # before its [DONE]
 
 
-class Jobs:
+class JobsRoute:
     """POST /jobs, then GET /jobs/{id} held until its end. counts: as of `body_of`."""
 
     name: Name = "jobs"
@@ -118,14 +118,14 @@ class Jobs:
         self._bodies, self._api, self._counts = stack.bodies, api, counts
         self._table, self._dynamodb = stack.outputs["JobTable"], stack.clients("dynamodb")
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
         body, start = body_of(prompt, self._bodies, counts=self._counts), time.monotonic()
 
-        def send() -> Answer:
+        def send() -> MeasuredAnswer:
             reply = self._api.call("POST", "jobs", body)
             if reply.status >= 400:
                 self.problem = reply.problem
-                return Answer(0, error=str(reply.status))
+                return MeasuredAnswer(0, error=str(reply.status))
             job = self._api.ended(reply.content, _WAIT_IN_SECONDS)
             content = self._api.fetch(job["output_url"]).content if "output_url" in job else job.get("output")
             delivered = time.monotonic() - start
@@ -137,7 +137,7 @@ class Jobs:
 
         return _safely(send)
 
-    def _recorded(self, job_id: str, delivered: float) -> Answer:
+    def _recorded(self, job_id: str, delivered: float) -> MeasuredAnswer:
         """By the job's record, whose clock is the functions': only differences of its times are taken, which are
         milliseconds.
         """
@@ -147,7 +147,7 @@ class Jobs:
             float(item[name]["N"]) if name in item else None for name in ("accepted_at", "claimed_at", "ended_at")
         )
         attempts = int(item["attempts"]["N"]) if "attempts" in item else None
-        return Answer(
+        return MeasuredAnswer(
             0,
             last_token_in_s=min(delivered, round(ended - accepted, 3)) if ended and accepted else None,
             queued_in_s=round(claimed - accepted, 3) if claimed and accepted else None,
@@ -156,7 +156,7 @@ class Jobs:
         )
 
 
-def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> Route:
+def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> MeasuredRoute:
     """asked: None = the one that says most of this deployment. Raises RouteError."""
     is_realtime = resolution.deployment.hosting.answers_at_once
     has = {
@@ -175,7 +175,7 @@ def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, ask
     if name == "chat":
         return Chat(stack, api, asks_usage=asks_usage)
     counts = facts.get("inputs") in ("tgi", "rolling-batch")
-    return Jobs(stack, api, counts=counts) if name == "jobs" else Generate(stack, api, counts=counts)
+    return JobsRoute(stack, api, counts=counts) if name == "jobs" else Generate(stack, api, counts=counts)
 
 
 def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) -> dict[str, Any]:
@@ -186,20 +186,20 @@ def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) ->
     return body
 
 
-def _safely(send: Callable[[], Answer]) -> Answer:
+def _safely(send: Callable[[], MeasuredAnswer]) -> MeasuredAnswer:
     """botocore's errors before the answer begins, urllib3's while it is read; a timeout is both."""
     try:
         return send()
     except ReadTimeoutError:
-        return Answer(0, error="timeout")
+        return MeasuredAnswer(0, error="timeout")
     except (BotoConnectionError, HTTPClientError, HTTPError, OSError):
-        return Answer(0, error="connection")
+        return MeasuredAnswer(0, error="connection")
     except BotoCoreError:
-        return Answer(0, error="credentials")
+        return MeasuredAnswer(0, error="credentials")
     except ClientError as error:
-        return Answer(0, error=error.response["Error"]["Code"])
+        return MeasuredAnswer(0, error=error.response["Error"]["Code"])
     except (ValueError, LookupError, TypeError, AttributeError):
-        return Answer(0, error="unreadable")
+        return MeasuredAnswer(0, error="unreadable")
 
 
 def _events(raw: Any) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _events(raw: Any) -> Iterator[str]:
         yield from (line[5:].strip().decode() for line in lines if line.startswith(b"data:"))
 
 
-def _counted(answer: Answer, content: Any) -> Answer:
+def _counted(answer: MeasuredAnswer, content: Any) -> MeasuredAnswer:
     """With the tokens that the server counted, in the words of OpenAI or of TGI and LMI."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, dict):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slipway.hosting.hosting import hosting_of
-from slipway.stack.api import OPEN_JOB, Answer, DeployedApi, refusal
+from slipway.stack.api import OPEN_JOB, ApiAnswer, DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
 from slipway.stack.prompt import request_body, text_of
 
@@ -50,7 +50,7 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
     return _show(answer.content, options)
 
 
-def sleep_notice(description: Answer) -> str | None:
+def sleep_notice(description: ApiAnswer) -> str | None:
     """What to tell whoever waits for machines, by the answer of GET /endpoint; None where one is awake, or none is."""
     if description.status != 200 or description.content["status"] in ("InService", "NotDeployed"):
         return None
@@ -60,10 +60,10 @@ def sleep_notice(description: Answer) -> str | None:
     return f"No machine is awake; one starts for this call, which usually takes {usual} s."
 
 
-def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], Answer]) -> int:
+def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], ApiAnswer]) -> int:
     """Print the job's output or its trouble; the exit status. fetch: a large output by its link."""
     if job["status"] == "succeeded":
-        answer = fetch(job["output_url"]) if "output_url" in job else Answer(200, job["output"])
+        answer = fetch(job["output_url"]) if "output_url" in job else ApiAnswer(200, job["output"])
         if answer.status < 400:
             return _show(answer.content, options)
         print(f"The output of the job {job['id']} was not to be had: {answer.problem}", file=sys.stderr)

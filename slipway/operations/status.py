@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slipway.hosting.hosting import Hosting, hosting_of
+from slipway.hosting.hosting import DeployedHosting, hosting_of
 from slipway.operations.last_failure import last_failure
 from slipway.stack.alarms import alarms_on
 from slipway.stack.deployed_stack import DeployedStack, with_stack
@@ -58,7 +58,7 @@ def _unless_gone(count: Callable[[], Any]) -> Any:
         raise
 
 
-def _queue(stack: DeployedStack, hosting: Hosting) -> dict[str, int]:
+def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
     """Messages; `backlog`: jobs that wait elsewhere."""
     if "JobQueue" not in stack.outputs:
         return {}

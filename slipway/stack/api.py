@@ -22,7 +22,7 @@ _HOLD_IN_SECONDS = 25  # the API's own limit
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiAnswer:
     """content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
 
     status: int
@@ -60,7 +60,7 @@ class DeployedApi:
         self._credentials = credentials or boto3.Session().get_credentials()
         self._http = _session(self.url, connections)
 
-    def call(self, method: str, path: str, body: Any = None) -> Answer:
+    def call(self, method: str, path: str, body: Any = None) -> ApiAnswer:
         """path: below the stage, with any query percent-encoded."""
         data = None if body is None else json.dumps(body).encode()
         return answer_of(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
@@ -79,7 +79,7 @@ class DeployedApi:
             raise NoCredentialsError
         return self._http.send(request.prepare())
 
-    def fetch(self, url: str) -> Answer:
+    def fetch(self, url: str) -> ApiAnswer:
         """The file behind a link that the API gave."""
         return answer_of(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
 
@@ -107,14 +107,14 @@ def _session(url: str, connections: int = 1) -> URLLib3Session:
     )
 
 
-def answer_of(response: Any) -> Answer:
+def answer_of(response: Any) -> ApiAnswer:
     """response: botocore's, which is read to its end."""
     try:
         content = json.loads(response.content)
     except ValueError:
         content = response.content.decode(errors="replace")
     advice = response.headers.get("retry-after", "")
-    return Answer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
+    return ApiAnswer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
 
 
 def _key(stack: DeployedStack) -> str | None:

@@ -109,7 +109,7 @@ class SigningProxy(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, stack: DeployedStack, api: DeployedApi, port: int = 0, token: str | None = None) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), _ProxyHandler)
         self.stack, self.api, self.token = stack, api, token or secrets.token_urlsafe(24)
         self.host = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.host}/{self.token}/"
@@ -139,7 +139,7 @@ class SigningProxy(ThreadingHTTPServer):
         self.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ProxyHandler(BaseHTTPRequestHandler):
     server: SigningProxy
     timeout = _READ_TIMEOUT_IN_SECONDS
 

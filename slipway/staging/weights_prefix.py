@@ -21,7 +21,7 @@ class PrefixError(Exception):
 
 
 @dataclass(frozen=True)
-class Part:
+class UploadedPart:
     """A part in S3, verified by S3 against its SHA-256."""
 
     etag: str
@@ -95,15 +95,15 @@ class WeightsPrefix:
             upload_id=upload["UploadId"],
         )
 
-    def parts(self, file: StagedFile) -> dict[int, Part] | None:
+    def parts(self, file: StagedFile) -> dict[int, UploadedPart] | None:
         """The parts in S3 by number; None if the upload is completed, or aborted by a lifecycle rule."""
-        found: dict[int, Part] = {}
+        found: dict[int, UploadedPart] = {}
         try:
             for page in self._s3.get_paginator("list_parts").paginate(**self._upload(file)):
                 for each in page.get("Parts", []):
                     number, is_sound = each["PartNumber"], "ChecksumSHA256" in each
                     if number <= file.part_count and each["Size"] == file.part(number)[1] and is_sound:
-                        found[number] = Part(each["ETag"], each["ChecksumSHA256"])
+                        found[number] = UploadedPart(each["ETag"], each["ChecksumSHA256"])
         except ClientError as error:
             if _code(error) != "NoSuchUpload":
                 raise
@@ -115,7 +115,7 @@ class WeightsPrefix:
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
         self._s3.upload_part(**self._upload(file), PartNumber=number, Body=body, ChecksumSHA256=digest)
 
-    def complete(self, file: StagedFile, parts: Mapping[int, Part]) -> None:
+    def complete(self, file: StagedFile, parts: Mapping[int, UploadedPart]) -> None:
         """Make a file visible, unless it is already. Raises PrefixError if another object has its key."""
         if not parts:  # completed by another run
             self.demand(file)
@@ -175,7 +175,7 @@ def bucket_region(s3: Any, bucket: str) -> str:
     return str({None: "us-east-1", "EU": "eu-west-1"}.get(location, location))
 
 
-def checksum_of_parts(parts: Sequence[Part]) -> str:
+def checksum_of_parts(parts: Sequence[UploadedPart]) -> str:
     """S3's checksum of a multipart object: the SHA-256 over those of the parts, and the part count."""
     digest = hashlib.sha256(b"".join(base64.b64decode(part.checksum) for part in parts)).digest()
     return f"{base64.b64encode(digest).decode()}-{len(parts)}"

@@ -1,12 +1,9 @@
 """`python -m slipway render`: a deployment as one template for any account and region."""
 
-import json
-import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import ArchiveError, handler_folders
@@ -20,9 +17,8 @@ from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from llm_hosting.sources import Sources
+from slipway.templates.app import in_app
 from slipway.templates.rendered_files import ParametersFileError, RenderedFiles, TooLargeError
-
-Made = TypeVar("Made")
 
 
 def run(name: str, root: Path, folder: Path, code: Code = "inline") -> int:
@@ -74,18 +70,3 @@ def _synthesized(
         return render(app, name, resolution, Sources.below(root), values, code)
 
     return in_app(root, make)
-
-
-def in_app(root: Path, make: Callable[[Any], Made]) -> Made:
-    """What `make` makes in a CDK app, checked by cdk-nag as every synth."""
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where Node is
-    import aws_cdk as cdk
-    from cdk_nag import AwsSolutionsChecks, ServerlessChecks
-
-    context = json.loads((root / "cdk.json").read_text())["context"]
-    with TemporaryDirectory() as output:
-        app = cdk.App(context=context, outdir=output, builtin_cloud_formation_validation=False)
-        cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
-        made = make(app)
-        app.synth()
-    return made

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser.conftest import watch
 from browser.test_look import SCHEMES, violations
-from slipway.measuring.figures.results import Answer, Load, Results, Start
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results, Start
 from slipway.measuring.report.files import write
 from slipway.measuring.report.tables import STAND_IN
 from support.measured import load, results, streamed
@@ -25,7 +25,9 @@ FULL = results(
 RUNS = {
     "full": FULL,
     "stand-in": replace(FULL, stand_in=True, region=None, interrupted="Ctrl-C"),
-    "evil": results(Load(1, None, 1.0, (Answer(0.0, error=EVIL),)), model=EVIL, deployment=EVIL, interrupted=EVIL),
+    "evil": results(
+        Load(1, None, 1.0, (MeasuredAnswer(0.0, error=EVIL),)), model=EVIL, deployment=EVIL, interrupted=EVIL
+    ),
     "no request": results(load([]), versions={EVIL: EVIL}),
     "one load": results(load([1.0, 2.0])),
 }

@@ -222,7 +222,9 @@ def test_weights_that_cannot_be_used_are_refused_in_one_sentence(
 def test_weights_need_the_environment_of_the_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "config.json").touch()
     monkeypatch.setattr(local, "MODEL_PYTHON", tmp_path / "missing")
-    with pytest.raises(local.WeightsError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"):
+    with pytest.raises(
+        local.WeightsFolderError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"
+    ):
         local._check_weights(tmp_path, Hosting(mode="ec2", instance_type="c7i.xlarge"))
 
 

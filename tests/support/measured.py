@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from slipway.measuring.figures.results import Answer, Load, Results
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results
 
 
 def results(*loads: Load, **changed: Any) -> Results:
@@ -33,7 +33,7 @@ def load(totals: list[float], *, clients: int | None = 1, rate: float | None = N
     """Answers of these seconds, one after the other for each client; `answer` holds for all of them."""
     started, answers = 0.0, []
     for total in totals:
-        answers.append(Answer(started, last_token_in_s=total, **answer))
+        answers.append(MeasuredAnswer(started, last_token_in_s=total, **answer))
         started += total / (clients or 1)
     return Load(clients, rate, started, tuple(answers))
 
@@ -55,9 +55,9 @@ def streamed(
         total = first + slower * 127 * (0.011 + 0.0007 * busy) * chance.lognormvariate(0, 0.04)
         failed = failing and index % failing == failing - 1
         answers.append(
-            Answer(started, error="503")
+            MeasuredAnswer(started, error="503")
             if failed
-            else Answer(started, first, total, prompt_tokens=512, answer_tokens=128)
+            else MeasuredAnswer(started, first, total, prompt_tokens=512, answer_tokens=128)
         )
         started += 1 / rate if rate else total / (clients or 1)
     return Load(clients, rate, started, tuple(answers))

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from slipway.measuring.figures.percentiles import percentile
-from slipway.measuring.figures.results import Answer, Load, Results
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results
 
 Metric = Literal["total", "ttft", "tpot", "queued", "delivery"]
 METRICS: dict[Metric, str] = {
@@ -19,7 +19,7 @@ METRICS: dict[Metric, str] = {
 }
 
 
-def total_in_s(answer: Answer) -> float | None:
+def total_in_s(answer: MeasuredAnswer) -> float | None:
     """As its caller waited for it; None after an error."""
     if answer.error is not None:
         return None
@@ -46,11 +46,11 @@ class Level:
         return f"{self.clients} client{'' if self.clients == 1 else 's'}"
 
     @cached_property
-    def requests(self) -> tuple[Answer, ...]:
+    def requests(self) -> tuple[MeasuredAnswer, ...]:
         return tuple(answer for load in self.rounds for answer in load.answers)
 
     @cached_property
-    def answered(self) -> tuple[Answer, ...]:
+    def answered(self) -> tuple[MeasuredAnswer, ...]:
         return tuple(answer for answer in self.requests if total_in_s(answer) is not None)
 
     @property
@@ -66,7 +66,7 @@ class Level:
     def failed_share(self) -> float:
         return sum(self.errors.values()) / len(self.requests) if self.requests else 0.0
 
-    def time_in_s(self, answer: Answer, metric: Metric) -> float | None:
+    def time_in_s(self, answer: MeasuredAnswer, metric: Metric) -> float | None:
         """None where it was not measured; the time per output token is that of one sequence, after its first token."""
         total = total_in_s(answer)
         if total is None or metric == "total":
@@ -92,7 +92,7 @@ class Level:
         """In seconds."""
         return percentile(self.times(metric), share)
 
-    def tokens(self, answer: Answer) -> int | None:
+    def tokens(self, answer: MeasuredAnswer) -> int | None:
         """Output tokens of all sequences."""
         return self.asked_tokens if answer.answer_tokens is None else answer.answer_tokens
 
@@ -110,7 +110,7 @@ class Level:
     def prompt_token_rate(self) -> float | None:
         return self._rate(lambda answer: answer.prompt_tokens)
 
-    def _rate(self, tokens: Callable[[Answer], int | None]) -> float | None:
+    def _rate(self, tokens: Callable[[MeasuredAnswer], int | None]) -> float | None:
         """None where a count is missing: a part of them would be a wrong rate."""
         counts = [tokens(answer) for answer in self.answered]
         if not counts or not self.seconds or None in counts:

@@ -15,7 +15,7 @@ class ResultsError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class MeasuredAnswer:
     """One request and its outcome. Times in seconds from the request's start, but `started_in_s`: from the load's.
 
     The start of a request of an open loop is the moment when it was due: a late client is waiting, too.
@@ -51,7 +51,7 @@ class Load:
     clients: int | None
     rate: float | None
     seconds: float
-    answers: tuple[Answer, ...]
+    answers: tuple[MeasuredAnswer, ...]
     unfinished: int = 0
     client_cores: float | None = None
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from slipway.measuring.figures.level import METRICS, Level, Metric, levels, open_levels, total_in_s
 from slipway.measuring.figures.percentiles import percentile
-from slipway.measuring.figures.results import Answer, Results
+from slipway.measuring.figures.results import MeasuredAnswer, Results
 from slipway.measuring.figures.shown import milliseconds, number, share
 from slipway.measuring.figures.slo import bracket, parse
 from slipway.measuring.report.bootstrap import Interval, flat, ratio
@@ -48,7 +48,7 @@ class ComparisonError(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedFigure:
     """One figure at one load. change: B over A with its interval, as text; empty where there is none."""
 
     load: str
@@ -66,7 +66,7 @@ class Comparison:
     stand_in: bool
     settings: tuple[tuple[str, str, str], ...]
     warnings: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
 
     @property
     def is_worse(self) -> bool:
@@ -127,7 +127,7 @@ def _warnings(a: Results, b: Results, of_a: dict[_Load, Level], of_b: dict[_Load
         )
 
 
-def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[Row]:
+def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[ComparedFigure]:
     for metric, percent in _QUESTIONS:
         of_a, of_b = _times(a, metric), _times(b, metric)
         if any(of_a) and any(of_b):
@@ -146,7 +146,7 @@ def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[
         yield _failures(a, b, error)
 
 
-def _objective(a: Results, b: Results) -> Row | None:
+def _objective(a: Results, b: Results) -> ComparedFigure | None:
     """The rates that hold the same objective differ where one held what the other did not."""
     if not a.slo or a.slo != b.slo:
         return None
@@ -157,10 +157,10 @@ def _objective(a: Results, b: Results) -> Row | None:
     if held_a and broken_b and (held_a.rate or 0) >= (broken_b.rate or 0):
         verdict = "worse"
     name_a, name_b = (level.name if level else "none" for level in (held_a, held_b))
-    return Row("highest rate", a.slo, name_a, name_b, "", verdict)
+    return ComparedFigure("highest rate", a.slo, name_a, name_b, "", verdict)
 
 
-def _in_time(answers: Sequence[Answer]) -> list[Answer]:
+def _in_time(answers: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
     return sorted(answers, key=lambda answer: answer.started_in_s)
 
 
@@ -189,19 +189,21 @@ def _are_enough(*of: Sequence[Sequence[object]]) -> bool:
     return all(sum(map(len, rounds)) >= _FEWEST for rounds in of)
 
 
-def _row(level: Level, figure: str, a: str, b: str, interval: Interval | None, *, less_is_better: bool) -> Row:
+def _row(
+    level: Level, figure: str, a: str, b: str, interval: Interval | None, *, less_is_better: bool
+) -> ComparedFigure:
     if interval is None:
-        return Row(level.name, figure, a, b, "", "too few answers")
+        return ComparedFigure(level.name, figure, a, b, "", "too few answers")
     verdict: Verdict = "no difference"
     if interval.is_vague:
         verdict = "too few answers"
     elif not interval.is_noise:
         verdict = "better" if (interval.ratio < 1) == less_is_better else "worse"
     change = f"x {interval.ratio:.3f} ({interval.low:.3f} to {interval.high:.3f})"
-    return Row(level.name, figure, a, b, change, verdict)
+    return ComparedFigure(level.name, figure, a, b, change, verdict)
 
 
-def _failures(a: Level, b: Level, error: float) -> Row:
+def _failures(a: Level, b: Level, error: float) -> ComparedFigure:
     """The interval of the difference is Newcombe's, of two Wilson intervals."""
     (p, low_p, high_p), (q, low_q, high_q) = (_wilson(level, error) for level in (a, b))
     low = q - p - math.hypot(q - low_q, high_p - p)
@@ -209,7 +211,7 @@ def _failures(a: Level, b: Level, error: float) -> Row:
     vague: Verdict = "too few answers" if max(-low, high) > _VAGUE_SHARE else "no difference"
     verdict: Verdict = "worse" if low > 0 else "better" if high < 0 else vague
     change = f"{100 * (q - p):+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
-    return Row(a.name, "failed requests", share(p), share(q), change, verdict)
+    return ComparedFigure(a.name, "failed requests", share(p), share(q), change, verdict)
 
 
 def _wilson(level: Level, error: float) -> tuple[float, float, float]:

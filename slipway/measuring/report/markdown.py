@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from slipway.measuring.figures.results import Results
-from slipway.measuring.report.tables import STAND_IN, Table, name_of, objective_sentence, place, remarks, tables
+from slipway.measuring.report.tables import STAND_IN, ReportTable, name_of, objective_sentence, place, remarks, tables
 
 
 def markdown(results: Results) -> str:
@@ -22,7 +22,7 @@ def markdown(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ReportTable) -> Iterator[str]:
     yield _row([_plain(cell) for cell in table.heading])
     yield _row(["---" if column < table.left else "---:" for column in range(len(table.heading))])
     yield from (_row([_plain(cell) for cell in row]) for row in table.rows)

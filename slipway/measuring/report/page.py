@@ -13,7 +13,7 @@ from slipway.measuring.figures.shown import NOTHING, dollars, milliseconds, numb
 from slipway.measuring.report.plots import plots, svg
 from slipway.measuring.report.tables import (
     STAND_IN,
-    Table,
+    ReportTable,
     all_tokens_rate,
     objective_sentence,
     place,
@@ -111,7 +111,7 @@ def _plots(results: Results, found: list[Level]) -> Iterator[str]:
     yield "</div>"
 
 
-def _table(table: Table, index: int) -> Iterator[str]:
+def _table(table: ReportTable, index: int) -> Iterator[str]:
     name = f"table-{index}"
     yield f'<section class="card" aria-labelledby="{name}"><h2 id="{name}">{escape(table.title)}</h2>'
     yield f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}"><table>'
@@ -135,7 +135,7 @@ def _table(table: Table, index: int) -> Iterator[str]:
     yield "</section>"
 
 
-def _side(table: Table, column: int) -> str:
+def _side(table: ReportTable, column: int) -> str:
     if column >= table.left:
         return ' class="number"'
     return ' class="load"' if table.heading[column] == "Load" else ""

@@ -25,7 +25,7 @@ _PARTS = {
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """left: how many columns, from the first, hold words; the others hold numbers. note: one sentence below."""
 
     title: str
@@ -35,10 +35,15 @@ class Table:
     left: int = 1
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> list[ReportTable]:
     """Those that the results have figures for; each says so where the figures are the stand-in's."""
     found = levels(results)
-    made: list[Table | None] = [_published(results, found), _latencies(found), _rates(results, found), _errors(found)]
+    made: list[ReportTable | None] = [
+        _published(results, found),
+        _latencies(found),
+        _rates(results, found),
+        _errors(found),
+    ]
     made += [_objective(results), _start(results), _run(results)]
     mark = " (stand-in)" if results.stand_in else ""
     return [replace(table, title=table.title + mark) for table in made if table and table.rows]
@@ -81,7 +86,7 @@ def usd_per_million(results: Results, rate: float | None) -> float | None:
     return results.usd_per_hour / 3600 / rate * 1_000_000
 
 
-def _published(results: Results, found: list[Level]) -> Table:
+def _published(results: Results, found: list[Level]) -> ReportTable:
     load_time = seconds(results.start.parts.get("load")) if results.start else NOTHING
     rows = tuple(
         (
@@ -99,7 +104,7 @@ def _published(results: Results, found: list[Level]) -> Table:
     heading = ("Model, engine, type, degree", "Load", "Batch x tokens", "Time to load (s)", *times)
     note = "Tokens/s of a request: batch x output tokens / P50."
     notes = " ".join(filter(None, (note, _few(found), _uncounted(found))))
-    return Table("Result", (*heading, "Tokens/s of a request", "Errors"), rows, notes, left=2)
+    return ReportTable("Result", (*heading, "Tokens/s of a request", "Errors"), rows, notes, left=2)
 
 
 def _tokens(of_a_sequence: float | None) -> str:
@@ -123,7 +128,7 @@ def _uncounted(found: list[Level]) -> str:
     )
 
 
-def _latencies(found: list[Level]) -> Table:
+def _latencies(found: list[Level]) -> ReportTable:
     rows = tuple(
         (
             level.name,
@@ -138,10 +143,10 @@ def _latencies(found: list[Level]) -> Table:
     jobs = [level for level in found if level.times("queued") or level.times("delivery")]
     attempts = sum(max((answer.attempts or 1) - 1, 0) for level in jobs for answer in level.answered)
     note = f"Jobs that needed a further attempt: {attempts} attempts in all." if attempts else ""
-    return Table("Latency", ("Load", "Time", "Answers", *(f"P{each} (ms)" for each in SHOWN)), rows, note, left=2)
+    return ReportTable("Latency", ("Load", "Time", "Answers", *(f"P{each} (ms)" for each in SHOWN)), rows, note, left=2)
 
 
-def _rates(results: Results, found: list[Level]) -> Table:
+def _rates(results: Results, found: list[Level]) -> ReportTable:
     rows = tuple(
         (
             level.name,
@@ -155,7 +160,7 @@ def _rates(results: Results, found: list[Level]) -> Table:
         if level.answered
     )
     heading = ("Load", "Answers/s", "Tokens in/s", "Tokens out/s", "USD per million out", "USD per million in + out")
-    return Table("Rate and price", heading, rows, _price_note(results))
+    return ReportTable("Rate and price", heading, rows, _price_note(results))
 
 
 def all_tokens_rate(level: Level) -> float | None:
@@ -172,7 +177,7 @@ def _price_note(results: Results) -> str:
     return f"{note} A real price at the rate of a stand-in: it shows the sum only." if results.stand_in else note
 
 
-def _errors(found: list[Level]) -> Table:
+def _errors(found: list[Level]) -> ReportTable:
     rows = tuple(
         (level.name, code, f"{count:,} of {len(level.requests):,}", share(count / len(level.requests)))
         for level in found
@@ -180,10 +185,10 @@ def _errors(found: list[Level]) -> Table:
     )
     throttled = any("429" in level.errors for level in found)
     note = "429: a limit of the API or of its key (api.throttle, api.keys), not of the model." if throttled else ""
-    return Table("Errors", ("Load", "Code", "Requests", "Share"), rows, note, left=2)
+    return ReportTable("Errors", ("Load", "Code", "Requests", "Share"), rows, note, left=2)
 
 
-def _objective(results: Results) -> Table | None:
+def _objective(results: Results) -> ReportTable | None:
     """The verdict on each rate; a failed request counts as infinitely late."""
     if not results.slo:
         return None
@@ -197,7 +202,7 @@ def _objective(results: Results) -> Table | None:
         )
         for level in open_levels(results)
     )
-    return Table("Service level objective", heading, rows, objective_sentence(results))
+    return ReportTable("Service level objective", heading, rows, objective_sentence(results))
 
 
 def _against(measured: float | None, *, is_share: bool) -> str:
@@ -221,11 +226,11 @@ def objective_sentence(results: Results) -> str:
     return f"{results.slo} holds at {held.name}; {end}.{unsure}"
 
 
-def _start(results: Results) -> Table | None:
+def _start(results: Results) -> ReportTable | None:
     if results.start is None:
         return None
     title = "Time from zero" if results.start.kind == "zero" else "Start of the deployment"
-    return Table(title, ("Part", "Seconds"), start_rows(results.start))
+    return ReportTable(title, ("Part", "Seconds"), start_rows(results.start))
 
 
 def start_rows(start: Start) -> tuple[tuple[str, str], ...]:
@@ -234,8 +239,8 @@ def start_rows(start: Start) -> tuple[tuple[str, str], ...]:
     return (*rows, ("all of it", seconds(sum(start.parts.values())))) if rows else ()
 
 
-def _run(results: Results) -> Table:
-    return Table("What was measured", ("", ""), tuple(_facts(results)), left=2)
+def _run(results: Results) -> ReportTable:
+    return ReportTable("What was measured", ("", ""), tuple(_facts(results)), left=2)
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from slipway.__main__ import main
 from slipway.changes.gate import Acknowledgement
 from slipway.fleet import plan_command, plan_page, status
 from slipway.fleet.administration_role import role_findings
-from slipway.fleet.plan import Plan, make_plan
+from slipway.fleet.plan import FleetPlan, make_plan
 from support.fleets import (
     CANARY_UNIT,
     FIRST,
@@ -38,12 +38,14 @@ EVERYWHERE = [
 ]
 
 
-def planned(aws: StandInAws, changes: dict[str, Any] | None = None, template: dict[str, Any] | None = None) -> Plan:
+def planned(
+    aws: StandInAws, changes: dict[str, Any] | None = None, template: dict[str, Any] | None = None
+) -> FleetPlan:
     made = rendered({"account_settings": False} | (changes or {}), template)
     return make_plan(made, [each for rule in RULES for each in rule.findings(made)], [], aws)
 
 
-def actions(plan: Plan) -> dict[tuple[str, str | None, str], str]:
+def actions(plan: FleetPlan) -> dict[tuple[str, str | None, str], str]:
     return {(each.stack_set, each.account, each.region): each.action for each in plan.targets.all}
 
 

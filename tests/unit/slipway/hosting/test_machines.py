@@ -20,7 +20,7 @@ from slipway.operations.logs import LogOptions
 from slipway.operations.logs import _show as show_logs
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
-from slipway.stack.api import Answer
+from slipway.stack.api import ApiAnswer
 from slipway.stack.deployed_stack import DeployedStack
 from support.stand_in_ec2 import LAUNCHED, StandInEc2, instance, volume
 
@@ -338,5 +338,5 @@ def test_where_a_failed_deploy_left_no_log_its_reason_is_told(capsys: pytest.Cap
 )
 def test_whoever_calls_machines_asleep_is_told_how_long_a_start_takes(status: str, notice: str | None) -> None:
     content = {"status": status, "start": {"since": None, "usual_seconds": 95}}
-    assert sleep_notice(Answer(200, content)) == notice
-    assert sleep_notice(Answer(503, "?")) is None
+    assert sleep_notice(ApiAnswer(200, content)) == notice
+    assert sleep_notice(ApiAnswer(503, "?")) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slipway.measuring.figures.results import Answer
+from slipway.measuring.figures.results import MeasuredAnswer
 from slipway.measuring.loads import Stop, closed, open_loop
 from slipway.measuring.prompts import Prompt, Prompts, PromptsError, from_file
 from slipway.measuring.routes import Name
@@ -19,10 +19,10 @@ class Known:
     problem = ""
 
     def __init__(self, error: str | None = None, *, together: int = 1) -> None:
-        self.answer, self.prompts = Answer(0, 0.1, 0.5, error=error), list[Prompt]()
+        self.answer, self.prompts = MeasuredAnswer(0, 0.1, 0.5, error=error), list[Prompt]()
         self._barrier = threading.Barrier(together)
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
         self.prompts.append(prompt)
         self._barrier.wait(60)
         return self.answer
@@ -76,7 +76,7 @@ def test_requests_that_a_stop_leaves_open_are_counted_apart() -> None:
     stop, ended = Stop(), threading.Event()
 
     class Slow(Known):
-        def ask(self, prompt: Prompt) -> Answer:
+        def ask(self, prompt: Prompt) -> MeasuredAnswer:
             super().ask(prompt)
             if len(self.prompts) == 2:
                 stop("Ctrl-C")

@@ -16,7 +16,7 @@ from llm_hosting.stack_label import StackLabel
 from slipway.measuring.figures.percentiles import percentile
 from slipway.measuring.loads import Stop, closed
 from slipway.measuring.prompts import Prompt, Prompts
-from slipway.measuring.routes import Chat, Generate, Jobs, Route
+from slipway.measuring.routes import Chat, Generate, JobsRoute, MeasuredRoute
 from slipway.stack.api import DeployedApi
 
 PROMPT = Prompt("one two", 5)
@@ -97,10 +97,10 @@ def model() -> Iterator[Model]:
         yield model
 
 
-def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> Route:
+def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> MeasuredRoute:
     known = {"api_url": model.url, "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",)}
     stack: Any = SimpleNamespace(**(known | members), label=StackLabel("a", "realtime"))
-    made: Route = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
+    made: MeasuredRoute = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
     return made
 
 
@@ -164,7 +164,10 @@ def test_credentials_that_can_not_be_renewed_and_refusals_by_aws_are_told_apart(
 
     model.behave = lambda handler: answer(handler, 202, {"id": "a", "status": "succeeded", "output": "b"})
     outputs = {"JobTable": "jobs"}
-    assert route(model, Jobs, outputs=outputs, clients=lambda _: Record()).ask(PROMPT).error == "ExpiredTokenException"
+    assert (
+        route(model, JobsRoute, outputs=outputs, clients=lambda _: Record()).ask(PROMPT).error
+        == "ExpiredTokenException"
+    )
     assert route(model, Generate, Expired()).ask(PROMPT).error == "credentials"
 
 

@@ -17,7 +17,7 @@ from slipway.operations.call import CallOptions, show_job
 from slipway.operations.last_failure import cause_of, last_failure
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
-from slipway.stack.api import Answer
+from slipway.stack.api import ApiAnswer
 from slipway.stack.container_log import telling
 from slipway.stack.deployed_stack import DeployedStack, asking_aws
 from slipway.stack.prompt import request_body, text_of
@@ -310,17 +310,17 @@ def test_the_text_of_an_answer_is_found_in_any_shape(answer: Any) -> None:
 
 def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
-    assert show_job(job, CallOptions(), lambda url: Answer(403, "<Error>\nExpired</Error>")) == 1
+    assert show_job(job, CallOptions(), lambda url: ApiAnswer(403, "<Error>\nExpired</Error>")) == 1
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
-    assert show_job(job, CallOptions(), lambda url: Answer(200, [{"generated_text": f"\n four of {url}"}])) == 0
+    assert show_job(job, CallOptions(), lambda url: ApiAnswer(200, [{"generated_text": f"\n four of {url}"}])) == 0
     assert capsys.readouterr().out == "four of https://bucket/output\n"
 
 
 def test_a_problem_is_one_line_whoever_answers() -> None:
-    ours = Answer(503, {"error": {"code": "endpoint_not_ready", "message": "Wait."}})
+    ours = ApiAnswer(503, {"error": {"code": "endpoint_not_ready", "message": "Wait."}})
     assert ours.problem == "503 endpoint_not_ready: Wait."
-    assert Answer(502, "<html>" * 100).problem.startswith("502 <html>")
+    assert ApiAnswer(502, "<html>" * 100).problem.startswith("502 <html>")
 
 
 @pytest.mark.parametrize(

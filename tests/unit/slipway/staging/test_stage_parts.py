@@ -22,7 +22,7 @@ from slipway.staging.manifest import Manifest, StagedFile
 from slipway.staging.progress import StagingProgress
 from slipway.staging.transfer import Task, Transfer, TransferError
 from slipway.staging.weight_files import HubFile
-from slipway.staging.weights_prefix import Part, PrefixError, WeightsPrefix, bucket_region, checksum_of_parts
+from slipway.staging.weights_prefix import PrefixError, UploadedPart, WeightsPrefix, bucket_region, checksum_of_parts
 
 MEBIBYTE = 1024 * 1024
 
@@ -69,7 +69,7 @@ def test_the_two_oldest_regions_have_their_usual_names() -> None:
 
 def test_the_checksum_of_an_object_is_that_of_its_parts() -> None:
     digests = [hashlib.sha256(body).digest() for body in (b"one", b"two")]
-    parts = [Part("etag", base64.b64encode(digest).decode()) for digest in digests]
+    parts = [UploadedPart("etag", base64.b64encode(digest).decode()) for digest in digests]
     expected = base64.b64encode(hashlib.sha256(b"".join(digests)).digest()).decode()
     assert checksum_of_parts(parts) == f"{expected}-2"
 

@@ -10,7 +10,7 @@ import pytest
 from llm_hosting.catalog.models import model_shape
 from slipway.checking import recommend
 from slipway.measuring.figures.measured import MeasuredError, keep, measured, measured_path
-from slipway.measuring.figures.results import Answer, Load, Results, Start
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results, Start
 from support.measured import load, results, streamed
 
 FILE = """
@@ -31,7 +31,7 @@ def deployment(tmp_path: Path) -> Path:
 
 def of_rate(tokens_per_second: int, clients: int) -> Load:
     """One answer of a second."""
-    return Load(clients, None, 1.0, (Answer(0.0, 0.1, 1.0, prompt_tokens=9, answer_tokens=tokens_per_second),))
+    return Load(clients, None, 1.0, (MeasuredAnswer(0.0, 0.1, 1.0, prompt_tokens=9, answer_tokens=tokens_per_second),))
 
 
 def recommended(
@@ -115,7 +115,7 @@ def test_a_type_has_one_measurement_and_others_stay(deployment: Path) -> None:
     ("unfit", "said"),
     [
         (replace(results(load([1.0])), stand_in=True), "stand-in"),
-        (results(Load(1, None, 1.0, (Answer(0.0, error="503"),))), "No request was answered"),
+        (results(Load(1, None, 1.0, (MeasuredAnswer(0.0, error="503"),))), "No request was answered"),
         (results(), "No request was answered"),
     ],
 )

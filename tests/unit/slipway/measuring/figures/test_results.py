@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slipway.measuring.figures.percentiles import percentile
-from slipway.measuring.figures.results import Answer, ResultsError, Start, read
+from slipway.measuring.figures.results import MeasuredAnswer, ResultsError, Start, read
 from support.measured import load, results, streamed
 
 MEASURED = replace(
@@ -68,4 +68,4 @@ def test_percentiles_are_those_of_numpy() -> None:
 def test_a_failed_request_has_no_answer_to_measure() -> None:
     level_of = MEASURED.loads[0].answers
     assert sum(answer.error is not None for answer in level_of) == 4
-    assert Answer(0.0, error="503").last_token_in_s is None
+    assert MeasuredAnswer(0.0, error="503").last_token_in_s is None

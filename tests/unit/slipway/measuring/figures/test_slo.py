@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from slipway.measuring.figures.level import levels, open_levels
-from slipway.measuring.figures.results import Answer, Load, Results
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results
 from slipway.measuring.figures.slo import SloError, bracket, next_rate, parse
 from support.measured import load, results
 
@@ -53,7 +53,7 @@ def test_a_failed_request_counts_as_infinitely_late() -> None:
     fine = load([1.0] * 19, clients=1)
     (level,) = levels(results(fine))
     assert parse("total_p90<2s").holds(level)
-    (level,) = levels(results(Load(1, None, 20.0, (*fine.answers, *[Answer(0.0, error="503")] * 3))))
+    (level,) = levels(results(Load(1, None, 20.0, (*fine.answers, *[MeasuredAnswer(0.0, error="503")] * 3))))
     assert not parse("total_p90<2s").holds(level)
     assert parse("total_p50<2s").holds(level)
     assert not parse("errors<10%").holds(level)
@@ -70,7 +70,7 @@ def server(most: float) -> Callable[[float], Load]:
 
     def measure(rate: float) -> Load:
         first = 0.5 if rate <= most else 2.0
-        answers = tuple(Answer(i / rate, first, first + 1, answer_tokens=11) for i in range(20))
+        answers = tuple(MeasuredAnswer(i / rate, first, first + 1, answer_tokens=11) for i in range(20))
         return Load(None, rate, 20 / rate, answers)
 
     return measure
@@ -115,7 +115,7 @@ def test_a_slow_moment_does_not_decide() -> None:
     def measure(rate: float) -> Load:
         answers = server(30)(rate).answers
         if rate == 4 and rate not in measured:
-            answers = (*answers[3:], *[Answer(0.0, 1.2, 2.2)] * 3)
+            answers = (*answers[3:], *[MeasuredAnswer(0.0, 1.2, 2.2)] * 3)
         measured.append(rate)
         return Load(None, rate, 20 / rate, answers)
 
@@ -131,7 +131,9 @@ def test_noise_leaves_the_found_rate_near() -> None:
 
     def measure(rate: float) -> Load:
         times = [0.1 * rate * chance.lognormvariate(0, 0.2) for _ in range(60)]
-        return Load(None, rate, 60 / rate, tuple(Answer(i / rate, time, time + 1) for i, time in enumerate(times)))
+        return Load(
+            None, rate, 60 / rate, tuple(MeasuredAnswer(i / rate, time, time + 1) for i, time in enumerate(times))
+        )
 
     held, _ = bracket(TTFT, open_levels(search(results(), measure, most=16)))
     assert held is not None

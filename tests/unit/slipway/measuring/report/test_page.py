@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from slipway.measuring.figures.level import levels
-from slipway.measuring.figures.results import Answer, Load, Results, Start, read
+from slipway.measuring.figures.results import Load, MeasuredAnswer, Results, Start, read
 from slipway.measuring.report.comparison import compare
 from slipway.measuring.report.files import write
 from slipway.measuring.report.markdown import markdown
@@ -56,8 +56,8 @@ def test_tokens_that_the_server_counted_go_before_those_that_were_asked_for() ->
 
 
 def test_times_of_a_stream_and_of_a_job() -> None:
-    stream = Answer(0.0, 0.5, 2.5, answer_tokens=11)
-    job = Answer(0.0, None, 10.0, queued_in_s=4.0, attempts=2, delivered_in_s=10.4)
+    stream = MeasuredAnswer(0.0, 0.5, 2.5, answer_tokens=11)
+    job = MeasuredAnswer(0.0, None, 10.0, queued_in_s=4.0, attempts=2, delivered_in_s=10.4)
     (level,) = levels(results(Load(1, None, 20.0, (stream,))))
     assert [level.percentile(metric, 50) for metric in ("ttft", "tpot", "total")] == [0.5, 0.2, 2.5]
     (level,) = levels(results(Load(1, None, 20.0, (job,))))
@@ -68,7 +68,9 @@ def test_times_of_a_stream_and_of_a_job() -> None:
 
 def test_the_price_is_shared_by_the_tokens_of_an_hour() -> None:
     """36 USD an hour at 100 tokens out and 300 in each second: 360,000 and 1,440,000 tokens an hour."""
-    fast = Load(1, None, 10.0, tuple(Answer(i, 0.1, 1.0, prompt_tokens=300, answer_tokens=100) for i in range(10)))
+    fast = Load(
+        1, None, 10.0, tuple(MeasuredAnswer(i, 0.1, 1.0, prompt_tokens=300, answer_tokens=100) for i in range(10))
+    )
     measured = results(fast, usd_per_hour=36.0)
     assert "| 1 client | 1.00 | 300 | 100 | 100.00 | 25.00 |" in markdown(measured)
     without = markdown(replace(measured, usd_per_hour=None))
@@ -96,7 +98,7 @@ def test_rounds_of_a_level_are_one_level() -> None:
     [
         results(),
         results(load([])),
-        results(Load(2, None, 3.0, (Answer(0.0, error="503"),) * 5), slo="total_p90<1s"),
+        results(Load(2, None, 3.0, (MeasuredAnswer(0.0, error="503"),) * 5), slo="total_p90<1s"),
         results(load([0.25])),
         results(load([0.0])),
     ],
@@ -183,7 +185,7 @@ def test_names_are_text() -> None:
 def test_plots_are_drawn_of_what_was_measured() -> None:
     measured = results(
         *(streamed(clients, 20, clients=clients) for clients in (1, 4)),
-        Load(16, None, 1.0, (Answer(0.0, error="503"),)),
+        Load(16, None, 1.0, (MeasuredAnswer(0.0, error="503"),)),
     )
     drawn = list(plots(levels(measured)))
     assert [plot.caption for plot in drawn] == [
