@@ -67,7 +67,7 @@ class StillRunningError(JobError):
     """The caller's time is over and the job goes on: wait for it again by its id."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """An HTTP response. Header names are in lower case."""
 
     status: int
@@ -175,7 +175,7 @@ class JobClient:
 
     def _call(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> Response:
         def request() -> urllib.request.Request:
             url = self.url + path
             authorized = self._authorize(method, url, body, dict(headers or {}))
@@ -183,14 +183,14 @@ class JobClient:
 
         return self._try(request)
 
-    def _try(self, request: Callable[[], urllib.request.Request]) -> Answer:
+    def _try(self, request: Callable[[], urllib.request.Request]) -> Response:
         """Retry until the answer is final or patience runs out; each request is signed anew."""
         end, pause = self._clock() + self._patience, 0.5
         while True:
             try:
                 with _OPENER.open(request(), timeout=TIMEOUT_IN_SECONDS) as response:
                     headers = {name.lower(): value for name, value in response.headers.items()}
-                    answer = Answer(response.status, headers, response.read())
+                    answer = Response(response.status, headers, response.read())
                 if answer.status < 400:
                     return answer
                 error, advised = answer.error(), answer.retry_after

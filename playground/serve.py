@@ -39,7 +39,7 @@ _HEADERS = {
     "cache-control": "no-cache",  # cached, but checked each time: after an update no old script may run
 }
 
-Answer = tuple[int, dict[str, str], str]
+Reply = tuple[int, dict[str, str], str]
 
 
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _openai_facts(variables: Mapping[str, str]) -> dict[str, Any]:
     return facts
 
 
-def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Answer:
+def answer(name: str, settings: Mapping[str, Any], known: str | None) -> Reply:
     """Status, headers and body for a file of the page. known: the ETag that the browser sent."""
     if name == CONFIG:
         kind, body = "application/json", json.dumps(settings)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sets up an instance of hosting.mode ec2: Python, the model, two services. The user data runs it once; it may run again.
+# Sets up a machine of hosting.mode ec2: Python, the model, two services. The user data runs it once; it may run again.
 #
 # $SLIPWAY_HOME (default /opt/slipway) already holds inference_api/, generation/, machine/, log/ and the file
 # `environment`: the services' variables as systemd reads them, one NAME=value a line, without quotes.
@@ -10,7 +10,7 @@ units=(slipway-model.service slipway-worker.service)
 
 step() { echo "$(date -u +%FT%TZ) $*"; }
 
-place() { # copies a file of machine/, with this instance's folder and log group in it
+place() { # copies a file of machine/, with this machine's folder and log group in it
     sed -e "s|/opt/slipway|$SLIPWAY_HOME|g" -e "s|@LOG_GROUP@|$LOG_GROUP|g" "$SLIPWAY_HOME/machine/$1" >"$SLIPWAY_HOME/$1"
 }
 
@@ -51,7 +51,7 @@ for unit in "${units[@]}"; do
     systemctl link "$SLIPWAY_HOME/$unit"
 done
 systemctl enable "${units[@]}"
-# The worker starts last: its row takes the number of the instance that this one may replace.
+# The worker starts last: its row takes the number of the machine that this one may replace.
 systemctl restart slipway-model.service
 curl -fsS --retry 300 --retry-delay 1 --retry-connrefused --retry-max-time 300 \
     "http://127.0.0.1:${MODEL_PORT:-8080}/ping" || fail_with_log model

@@ -17,7 +17,7 @@ from tools.benchmarks import (
     synth,
     waiting_clients,
 )
-from tools.benchmarks.pairs import QUICK, Row
+from tools.benchmarks.pairs import QUICK, Figure
 
 GROUPS = {
     "synth": synth.figures,
@@ -35,7 +35,7 @@ WIDTHS = (52, 8, 24, 12, 0)
 
 
 def main() -> None:
-    """Print a row for each figure; exit with status 1 if a target is missed, except in a quick run."""
+    """Print each figure; exit with status 1 if a target is missed, except in a quick run."""
     parser = argparse.ArgumentParser(prog="python -m tools.benchmarks", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
@@ -46,17 +46,17 @@ def main() -> None:
         parser.error("--rounds must be at least 2: one round has no spread")
     load = f"load {os.getloadavg()[0]:.1f}"
     print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, {load}\n")
-    _print(Row("figure", "target", "measured", "same/same", "verdict"))
+    _print(Figure("figure", "target", "measured", "same/same", "verdict"))
     missed = False
     for group in arguments.groups or GROUPS:
-        for row in GROUPS[group](arguments.rounds):
-            _print(row)
-            missed |= row.verdict == "MISSED"
+        for figure in GROUPS[group](arguments.rounds):
+            _print(figure)
+            missed |= figure.verdict == "MISSED"
     sys.exit(missed and not QUICK)
 
 
-def _print(row: Row) -> None:
-    cells = (row.figure, row.target, row.measured, row.same, row.verdict)
+def _print(figure: Figure) -> None:
+    cells = (figure.name, figure.target, figure.measured, figure.same, figure.verdict)
     print("  ".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True)).rstrip(), flush=True)
 
 

@@ -14,7 +14,7 @@ from simulation.aws.table_items import size
 from simulation.functions import Invocation
 from simulation.trial import MODES
 from tools.benchmarks.metered_deployment import START, MeteredDeployment
-from tools.benchmarks.pairs import Row, work
+from tools.benchmarks.pairs import Figure, work
 from tools.benchmarks.prices import dollars_per_million
 
 OPEN_JOBS = work(100_000)
@@ -51,7 +51,7 @@ class Backlog(MeteredDeployment):
         return replace(job, state=SUBMITTED, attempts=1, marked=1, output_key=output, failure_key=failure)
 
 
-def figures() -> Iterator[Row]:
+def figures() -> Iterator[Figure]:
     """Figures of one sweep in each mode. Raises AssertionError if the sweep does not return."""
     for mode in MODES:
         backlog = Backlog(mode)
@@ -62,8 +62,12 @@ def figures() -> Iterator[Row]:
         used["GB-seconds"] = backlog.gigabyte_seconds("sweep_jobs")
         cost = dollars_per_million(used) / 1e6
         name = f"sweep of {OPEN_JOBS:,} due {mode} jobs"
-        yield Row(name, "shown", f"{looked_at:,} looked at in {seconds:.0f} s, ${cost:.4f}; {wall:.1f} s of wall time")
-        yield Row("the same, used", "shown", ", ".join(f"{number:,.0f} {thing}" for thing, number in used.items()))
+        yield Figure(
+            name, "shown", f"{looked_at:,} looked at in {seconds:.0f} s, ${cost:.4f}; {wall:.1f} s of wall time"
+        )
+        yield Figure("the same, used", "shown", ", ".join(f"{number:,.0f} {thing}" for thing, number in used.items()))
         in_time = looked_at * LONGEST_LOOK_IN_SECONDS / SWEEP_EVERY_IN_SECONDS
         needed = math.ceil(OPEN_JOBS / looked_at)
-        yield Row("the same, all of them", "shown", f"{needed} sweeps; {in_time:,.0f} open jobs are looked at in time")
+        yield Figure(
+            "the same, all of them", "shown", f"{needed} sweeps; {in_time:,.0f} open jobs are looked at in time"
+        )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.benchmarks.pairs import ROOT, Row, alternate, cpu_seconds, environment, spread
+from tools.benchmarks.pairs import ROOT, Figure, alternate, cpu_seconds, environment, spread
 
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 
@@ -22,13 +22,13 @@ GIB = 2**30
 MOST_CHARACTERS = 52  # of the first column
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Time and estimates of `check`. Raises SystemExit when the command fails."""
     yield from _wall_time(rounds)
     yield from _sizes()
 
 
-def _wall_time(rounds: int) -> Iterator[Row]:
+def _wall_time(rounds: int) -> Iterator[Figure]:
     command = ("-m", "slipway", "check", "qwen3-4b")
     taken = alternate(_seconds(*command), _seconds("-c", "pass"), rounds)
     seconds = statistics.median(value for each in taken for value in (each.reference, each.again))
@@ -37,8 +37,10 @@ def _wall_time(rounds: int) -> Iterator[Row]:
     late = "not counted: busy" if computed <= LIMIT_IN_SECONDS else "MISSED"
     verdict = "met" if seconds <= LIMIT_IN_SECONDS else late
     measured = f"{seconds:.2f} s, {computed:.2f} s CPU"
-    yield Row("check qwen3-4b, wall time", f"<= {LIMIT_IN_SECONDS} s", measured, f"1 +- {spread(taken):.3f}", verdict)
-    yield Row("python -c pass, wall time", "", f"{statistics.median(each.other for each in taken):.3f} s")
+    yield Figure(
+        "check qwen3-4b, wall time", f"<= {LIMIT_IN_SECONDS} s", measured, f"1 +- {spread(taken):.3f}", verdict
+    )
+    yield Figure("python -c pass, wall time", "", f"{statistics.median(each.other for each in taken):.3f} s")
 
 
 def _seconds(*arguments: str) -> Callable[[], float]:
@@ -53,7 +55,7 @@ def _seconds(*arguments: str) -> Callable[[], float]:
     return run
 
 
-def _sizes() -> Iterator[Row]:
+def _sizes() -> Iterator[Figure]:
     """Compare estimates with figures that engines logged for one accelerator."""
     for anchor in json.loads(Path(__file__).with_name("memory_anchors.json").read_text())["anchors"]:
         deployment = Deployment.model_validate(
@@ -72,4 +74,6 @@ def _sizes() -> Iterator[Row]:
             what, unit = "KV cache of a token", "kB"
             known, predicted = anchor["cache_in_kb_per_token"], (need.per_token or 0) / 1000
         verdict = "met" if abs(predicted / known - 1) <= NEAR else "MISSED"
-        yield Row(f"{what} of {name}"[:MOST_CHARACTERS], f"{known:.1f} {unit}", f"{predicted:.1f} {unit}", "", verdict)
+        yield Figure(
+            f"{what} of {name}"[:MOST_CHARACTERS], f"{known:.1f} {unit}", f"{predicted:.1f} {unit}", "", verdict
+        )

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 
 from local_cloud.cloud import free_port
-from tools.benchmarks.pairs import QUICK, ROOT, Row, environment
+from tools.benchmarks.pairs import QUICK, ROOT, Figure, environment
 
 SECOND_START_LIMIT_IN_SECONDS = 5
 REST_IN_SECONDS = 3
 
 
-def figures(_rounds: int) -> Iterator[Row]:
+def figures(_rounds: int) -> Iterator[Figure]:
     """Wall times of one run. Raises SystemExit if `make local` ends without an answer."""
     with tempfile.TemporaryDirectory() as folder:
         clone = ROOT if QUICK else Path(folder) / "slipway"
@@ -27,14 +27,14 @@ def figures(_rounds: int) -> Iterator[Row]:
         if not QUICK:
             subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
         with _answered(clone):
-            yield Row("clone to first answer, warm package caches", "shown", f"{time.monotonic() - started:.1f} s")
+            yield Figure("clone to first answer, warm package caches", "shown", f"{time.monotonic() - started:.1f} s")
         started = time.monotonic()
         with _answered(clone) as make:
             seconds = time.monotonic() - started
             verdict = "met" if seconds < SECOND_START_LIMIT_IN_SECONDS else "MISSED"
-            yield Row("second start", f"< {SECOND_START_LIMIT_IN_SECONDS} s", f"{seconds:.1f} s", "", verdict)
+            yield Figure("second start", f"< {SECOND_START_LIMIT_IN_SECONDS} s", f"{seconds:.1f} s", "", verdict)
             time.sleep(0 if QUICK else REST_IN_SECONDS)
-            yield Row("local cloud at rest, resident memory", "shown", f"{_emulator_memory_in_mb(make.pid):.0f} MB")
+            yield Figure("local cloud at rest, resident memory", "shown", f"{_emulator_memory_in_mb(make.pid):.0f} MB")
 
 
 @contextmanager

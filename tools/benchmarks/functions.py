@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 
 from local_cloud.assembly import Stack, read_stacks, synthesize
-from tools.benchmarks.pairs import ROOT, Round, Row, alternate, cpu_seconds, environment, judge, work
+from tools.benchmarks.pairs import ROOT, Figure, Round, alternate, cpu_seconds, environment, judge, work
 
 DEPLOYMENT = "qwen3-4b"
 STARTS_PER_ROUND = work(6)  # one start is too short to measure
@@ -24,7 +24,7 @@ DEPLOYED = {
 }
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Figures of the function. Raises SystemExit when a program fails."""
     (stack,) = read_stacks(synthesize([DEPLOYMENT]))
     own = _variables(stack)
@@ -33,7 +33,7 @@ def figures(rounds: int) -> Iterator[Row]:
     yield _per_token(rounds, own)
     yield from _warm(rounds, own)
     size = min(len(asset.read()) for asset in stack.assets) / 1024
-    yield Row("function asset, zipped", "shown", f"{size:.1f} kB")
+    yield Figure("function asset, zipped", "shown", f"{size:.1f} kB")
 
 
 def _variables(stack: Stack) -> dict[str, str]:
@@ -50,11 +50,11 @@ def _cold(program: str, own: dict[str, str]) -> float:
     return cpu_seconds([sys.executable, "-c", program], environment(**own))
 
 
-def _per_token(rounds: int, own: dict[str, str]) -> Row:
+def _per_token(rounds: int, own: dict[str, str]) -> Figure:
     with _endpoint(own) as variables:
         taken = median(float(_printed("tools.benchmarks.stream_overhead", variables=variables)) for _ in range(rounds))
     verdict = "met" if taken < CPU_PER_TOKEN_IN_MS else "MISSED"
-    return Row("CPU per streamed token", f"< {CPU_PER_TOKEN_IN_MS} ms", f"{taken:.3f} ms", "", verdict)
+    return Figure("CPU per streamed token", f"< {CPU_PER_TOKEN_IN_MS} ms", f"{taken:.3f} ms", "", verdict)
 
 
 @contextmanager
@@ -72,11 +72,11 @@ def _printed(program: str, *arguments: str, variables: Mapping[str, str]) -> str
     return subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def _warm(rounds: int, own: dict[str, str]) -> Iterator[Row]:
+def _warm(rounds: int, own: dict[str, str]) -> Iterator[Figure]:
     with _endpoint(own) as variables:
         measured = json.loads(_printed("tools.benchmarks.warm_calls", str(rounds), variables=variables))
     taken = [Round(*each) for each in measured["rounds"]]
     (raw_median, median), (raw_late, late) = measured["p50"], measured["p99"]
     note = f" ({raw_median:.2f} -> {median:.2f} ms)"
     yield judge("warm handler / boto3 call to the same endpoint, p50", taken, 1.25, note)
-    yield Row("the same, p99", "shown", f"{late / raw_late:.2f} ({raw_late:.2f} -> {late:.2f} ms)")
+    yield Figure("the same, p99", "shown", f"{late / raw_late:.2f} ({raw_late:.2f} -> {late:.2f} ms)")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from support.generation_servers import GenerationServer, generation_server
-from tools.benchmarks.pairs import ROOT, Round, Row, alternate, environment, ratio, spread
+from tools.benchmarks.pairs import ROOT, Figure, Round, alternate, environment, ratio, spread
 
 PYTHON = ROOT / ".venv-models" / "bin" / "python"
 SCRIPT = Path(__file__).with_name("generation_scripts.py")
@@ -15,10 +15,10 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # several threads wait for each other on 
 PROMPT, LENGTH, SAMPLES = "The value of a class is", 32, 8
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Wall times with a model of GPT-2's size. Without .venv-models, one row says how to get it."""
     if not PYTHON.exists():
-        yield Row("generation worker", "shown", "not measured: run `make test-models` once, which installs torch")
+        yield Figure("generation worker", "shown", "not measured: run `make test-models` once, which installs torch")
         return
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -34,13 +34,15 @@ def figures(rounds: int) -> Iterator[Row]:
             fast, slow = (
                 sorted(each)[len(each) // 2] for each in ([r.other for r in taken], [r.reference for r in taken])
             )
-            yield Row("tokens per second, one pass and many", "shown", f"{tokens / fast:.0f}, {tokens / slow:.0f}")
+            yield Figure("tokens per second, one pass and many", "shown", f"{tokens / fast:.0f}, {tokens / slow:.0f}")
 
 
-def _row(figure: str, taken: list[Round]) -> Row:
+def _row(figure: str, taken: list[Round]) -> Figure:
     seconds = sorted(each.other for each in taken)[len(taken) // 2]
     instead = sorted(each.reference for each in taken)[len(taken) // 2]
-    return Row(figure, "shown", f"{ratio(taken):.2f} ({instead:.2f} -> {seconds:.2f} s)", f"1 +- {spread(taken):.3f}")
+    return Figure(
+        figure, "shown", f"{ratio(taken):.2f} ({instead:.2f} -> {seconds:.2f} s)", f"1 +- {spread(taken):.3f}"
+    )
 
 
 def _script(home: Path) -> Callable[[], float]:

@@ -8,10 +8,10 @@ from simulation.gateway import Gateway
 from simulation.model import body_for
 from tools.benchmarks import backlog
 from tools.benchmarks.metered_deployment import MeteredDeployment, Used, nothing_used
-from tools.benchmarks.pairs import Row, work
+from tools.benchmarks.pairs import Figure, work
 from tools.benchmarks.prices import dollars_per_million
 
-MODES = ("async", "realtime")  # EC2 instances are billed by the hour
+MODES = ("async", "realtime")  # machines are billed by the hour
 SAMPLE = work(21)  # jobs; the figure is the median, because the simulated model sometimes gives a long answer
 FETCHED_AFTER_IN_SECONDS = 40
 LONGEST_IN_SECONDS = 60
@@ -57,15 +57,15 @@ def used_by_a_job(mode: str) -> dict[str, Used]:
     return {function: _median(job.used[function] for job in jobs) for function in jobs[0].used}
 
 
-def figures(_rounds: int) -> Iterator[Row]:
+def figures(_rounds: int) -> Iterator[Figure]:
     """Usage and cost in each mode. Raises AssertionError if a job does not succeed."""
     for mode in MODES:
         whole = nothing_used()
         for function, used in used_by_a_job(mode).items():
-            yield Row(f"{mode} job, {function}", "shown", _in_words(used))
+            yield Figure(f"{mode} job, {function}", "shown", _in_words(used))
             for item, number in used.items():
                 whole[item] += number
-        yield Row(f"{mode} job", "shown", f"{_in_words(whole)}: ${dollars_per_million(whole):.2f}/M")
+        yield Figure(f"{mode} job", "shown", f"{_in_words(whole)}: ${dollars_per_million(whole):.2f}/M")
     yield from backlog.figures()
 
 

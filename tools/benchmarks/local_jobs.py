@@ -16,7 +16,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from tools.benchmarks.pairs import QUICK, ROOT, Row, work
+from tools.benchmarks.pairs import QUICK, ROOT, Figure, work
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
 FILES = {"realtime": ROOT / "deployments" / "gpt2.yaml", "async": ROOT / "tests" / "deployments" / "async.yaml"}
@@ -33,7 +33,7 @@ MOST_REPEATS = 10
 FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 
-def figures(_rounds: int) -> Iterator[Row]:
+def figures(_rounds: int) -> Iterator[Figure]:
     """Figures in each mode. Raises SystemExit if a job does not succeed."""
     with TemporaryDirectory() as folder, LocalCloud(port=free_port()) as cloud:
         stacks = {stack.name: stack for stack in _synthesized(Path(folder))}
@@ -64,25 +64,27 @@ def _without_limits(deployment: dict[str, Any], seconds_per_token: float) -> dic
     return deployment
 
 
-def _of_mode(cloud: LocalCloud, stacks: dict[str, Stack], mode: str) -> Iterator[Row]:
+def _of_mode(cloud: LocalCloud, stacks: dict[str, Stack], mode: str) -> Iterator[Figure]:
     instant, slow = (_deployed(cloud, stacks[f"{mode}-{speed}"]) for speed in ("instant", "slow"))
     for callers in WARM_UP:
         _at_once(callers, 2 * callers, instant)
     alone = _at_once(1, SUBMITS, instant)
-    yield Row(f"{mode}: submit, one caller, p50/p99", "shown", _percentiles([life.submit for life in alone]))
+    yield Figure(f"{mode}: submit, one caller, p50/p99", "shown", _percentiles([life.submit for life in alone]))
     started = time.monotonic()
     lives = _at_once(CONCURRENCY, BURST, instant)
     rate = BURST / (time.monotonic() - started)
     repeated = sum(life.repeated for life in lives)
     measured = f"{rate:.1f} per second, {repeated} requests repeated"
-    yield Row(f"{mode}: jobs end to end, {CONCURRENCY} callers", "shown", measured)
-    yield Row("submit meanwhile, p50/p99", "shown", _percentiles([life.submit for life in lives]))
+    yield Figure(f"{mode}: jobs end to end, {CONCURRENCY} callers", "shown", measured)
+    yield Figure("submit meanwhile, p50/p99", "shown", _percentiles([life.submit for life in lives]))
     _at_once(WAITERS_AT_ONCE, 2 * WAITERS_AT_ONCE, slow, TOKENS_OF_A_WAIT)
     delays = [life.delay for life in _at_once(WAITERS_AT_ONCE, WAITERS, slow, TOKENS_OF_A_WAIT)]
     verdict = "met" if _p99(delays) <= LATEST_FIRST_BYTE_IN_SECONDS else "MISSED"
     target = f"p99 <= {1000 * LATEST_FIRST_BYTE_IN_SECONDS:.0f} ms"
     seconds = TOKENS_OF_A_WAIT * SECONDS_PER_TOKEN
-    yield Row(f"{mode}: end of a {seconds:g} s job to held caller, p50/p99", target, _percentiles(delays), "", verdict)
+    yield Figure(
+        f"{mode}: {seconds:g} s job, its end to held caller, p50/p99", target, _percentiles(delays), "", verdict
+    )
 
 
 def _deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:

@@ -21,10 +21,10 @@ def work(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Row:
+class Figure:
     """A line of the table. same: how far two measurements of the reference lie apart."""
 
-    figure: str
+    name: str
     target: str
     measured: str
     same: str = ""
@@ -63,11 +63,11 @@ def spread(rounds: Sequence[Round]) -> float:
     return max(abs(quartile - 1) for quartile in quartiles)
 
 
-def judge(figure: str, rounds: Sequence[Round], limit: float, note: str = "") -> Row:
-    """A row with a verdict, which counts only if the spread is less than half the limit's margin."""
+def judge(name: str, rounds: Sequence[Round], limit: float, note: str = "") -> Figure:
+    """A figure with a verdict, which counts only if the spread is less than half the limit's margin."""
     measured, strayed = ratio(rounds), spread(rounds)
     verdict = "not counted: noisy" if strayed >= (limit - 1) / 2 else "met" if measured <= limit else "MISSED"
-    return Row(figure, f"<= {limit:.2f}", f"{measured:.2f}{note}", f"1 +- {strayed:.3f}", verdict)
+    return Figure(name, f"<= {limit:.2f}", f"{measured:.2f}{note}", f"1 +- {strayed:.3f}", verdict)
 
 
 def environment(**variables: str) -> Mapping[str, str]:

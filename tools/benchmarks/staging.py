@@ -16,7 +16,7 @@ from time import perf_counter
 from boto3.s3.transfer import TransferConfig
 
 from local_cloud.cloud import LocalCloud, free_port
-from tools.benchmarks.pairs import ROOT, Row, alternate, environment, ratio, spread, work
+from tools.benchmarks.pairs import ROOT, Figure, alternate, environment, ratio, spread, work
 
 MODEL, BUCKET, REGION = "example/benchmark", "benchmark-weights", "us-east-1"
 FILES, FILE_IN_BYTES = 8, work(32 * 1024 * 1024)
@@ -26,7 +26,7 @@ DOWNLOAD = (
 )
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Speed of both ways. Raises SystemExit if a command fails."""
     with TemporaryDirectory() as name, LocalCloud(port=free_port()) as cloud:
         folder = Path(name)
@@ -41,11 +41,11 @@ def figures(rounds: int) -> Iterator[Row]:
     def speed(seconds: Sequence[float]) -> str:
         return f"{megabytes / statistics.median(seconds):.0f} MB/s"
 
-    yield Row(f"plain sequential upload of {megabytes:.0f} MB", "shown", speed(compared.uploads))
+    yield Figure(f"plain sequential upload of {megabytes:.0f} MB", "shown", speed(compared.uploads))
     sequential = speed([each.reference for each in taken])
-    yield Row("download from the Hub, then that upload", "shown", sequential, f"1 +- {spread(taken):.3f}")
-    yield Row("stage: the same, checked and resumable", "shown", speed([each.other for each in taken]))
-    yield Row("stage / download and upload, time", "shown", f"{ratio(taken):.2f}")
+    yield Figure("download from the Hub, then that upload", "shown", sequential, f"1 +- {spread(taken):.3f}")
+    yield Figure("stage: the same, checked and resumable", "shown", speed([each.other for each in taken]))
+    yield Figure("stage / download and upload, time", "shown", f"{ratio(taken):.2f}")
 
 
 def _write_model(folder: Path) -> None:

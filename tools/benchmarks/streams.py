@@ -17,7 +17,7 @@ import yaml
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from tools.benchmarks.pairs import Row, alternate, judge, work
+from tools.benchmarks.pairs import Figure, alternate, judge, work
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
 SECONDS_PER_TOKEN = 0.2  # for the first token too, as an 8B model takes for a prompt of some thousand tokens
@@ -40,7 +40,7 @@ DEPLOYMENT = {
 }
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Figures of streams. Raises SystemExit if a stream does not begin."""
     with TemporaryDirectory() as folder, LocalCloud(port=free_port()) as cloud:
         settings, stack = _synthesized(Path(folder))
@@ -61,8 +61,8 @@ def figures(rounds: int) -> Iterator[Row]:
         for connection, _ in streams:
             connection.close()
         verdict = "MISSED" if ended else "met"
-        yield Row(f"of {STREAMS} streams at once, ended before all had begun", "0", str(ended), "", verdict)
-        yield Row("the same, until each had begun, cold", "shown", f"{seconds:.1f} s")
+        yield Figure(f"of {STREAMS} streams at once, ended before all had begun", "0", str(ended), "", verdict)
+        yield Figure("the same, until each had begun, cold", "shown", f"{seconds:.1f} s")
 
 
 def _synthesized(folder: Path) -> tuple[Stack, Stack]:

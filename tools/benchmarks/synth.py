@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from tools.benchmarks.pairs import QUICK, ROOT, Row, alternate, cpu_seconds, environment, judge, ratio, spread, work
+from tools.benchmarks.pairs import QUICK, ROOT, Figure, alternate, cpu_seconds, environment, judge, ratio, spread, work
 
 # Without CloudFormation's validation, as app.py does it.
 _APP = "import gc; gc.disable(); import aws_cdk as cdk; app = cdk.App(builtin_cloud_formation_validation=False); "
@@ -21,7 +21,7 @@ MANY = work(10)
 NAG_LIMIT, EACH_FURTHER_ONE = 1.25, 0.12
 
 
-def figures(rounds: int) -> Iterator[Row]:
+def figures(rounds: int) -> Iterator[Figure]:
     """Raises SystemExit if an app fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -33,12 +33,12 @@ def figures(rounds: int) -> Iterator[Row]:
         taken = alternate(empty, one, rounds)
         seconds = [median(values) for values in zip(*((each.reference, each.other) for each in taken), strict=True)]
         measured = "{:.2f} ({:.2f} -> {:.2f} s of CPU)".format(ratio(taken), *seconds)
-        yield Row(f"synth of {DEPLOYMENT.stem} / of an empty stack", "shown", measured, f"1 +- {spread(taken):.3f}")
+        yield Figure(f"synth of {DEPLOYMENT.stem} / of an empty stack", "shown", measured, f"1 +- {spread(taken):.3f}")
         yield judge("synth with cdk-nag / without", alternate(without_nag, one, rounds), NAG_LIMIT)
         taken = alternate(one, many, rounds)
         row = judge("", taken, 1 + (MANY - 1) * EACH_FURTHER_ONE)
         each_further = (ratio(taken) - 1) / (MANY - 1)
-        yield Row(
+        yield Figure(
             "each further deployment / first",
             f"<= {EACH_FURTHER_ONE:.2f}",
             f"{each_further:.3f}",

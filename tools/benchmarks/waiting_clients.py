@@ -15,7 +15,7 @@ from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.transitions import accept
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
-from tools.benchmarks.pairs import Row, work
+from tools.benchmarks.pairs import Figure, work
 from tools.benchmarks.prices import PER_MILLION
 
 JOB_SECONDS = (1, 5, 20, 60, 300)
@@ -157,7 +157,7 @@ def run(client: Client, job_seconds: float) -> Outcome:
     )
 
 
-def figures(_rounds: int) -> Iterator[Row]:
+def figures(_rounds: int) -> Iterator[Figure]:
     """Delays between the written result and its caller, for each client and length of job."""
     for seconds in JOB_SECONDS:
         held = run(lambda world: shipped(world, seconds=LONGEST_WAIT_IN_SECONDS), seconds)
@@ -165,9 +165,9 @@ def figures(_rounds: int) -> Iterator[Row]:
         usual = run(fixed_poll, seconds)
         met = held.p50 <= P50_LIMIT and held.p99 <= P99_LIMIT and held.cost <= COST_LIMIT * usual.cost
         target = f"{1000 * P50_LIMIT:.0f}/{1000 * P99_LIMIT:.0f} ms, {COST_LIMIT}"
-        yield Row(f"{seconds} s job, ?wait=25", target, _shown(held, usual), "", "met" if met else "MISSED")
-        yield Row(f"{seconds} s job, Retry-After", "shown", _shown(patient, usual))
-        yield Row(f"{seconds} s job, held, fixed 1 s poll", "shown", _shown(usual, usual))
+        yield Figure(f"{seconds} s job, ?wait=25", target, _shown(held, usual), "", "met" if met else "MISSED")
+        yield Figure(f"{seconds} s job, Retry-After", "shown", _shown(patient, usual))
+        yield Figure(f"{seconds} s job, held, fixed 1 s poll", "shown", _shown(usual, usual))
 
 
 def _shown(outcome: Outcome, usual: Outcome) -> str:

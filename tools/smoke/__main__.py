@@ -28,7 +28,7 @@ from tools.smoke.report import Answer, page
 from tools.smoke.trial import ASYNC, NAMES, REALTIME, TimeIsUpError, Trial
 
 _HOURS = 2
-_FLEETS = 4  # two endpoints, each with an old and a new instance during an update
+_MOST_INSTANCES = 4  # two endpoints, each with an old and a new instance during an update
 _TYPE = "ml.m5.xlarge"
 _LOOK_INTERVAL_IN_SECONDS = 10
 
@@ -84,7 +84,7 @@ def _run(given: argparse.Namespace) -> int:
 def may_spend(where: str, *, sure: bool) -> bool:
     """Show the cost and ask for consent. sure: consent was given on the command line."""
     price = instances()[_TYPE].usd_per_hour or 0
-    most = price * _FLEETS * (_HOURS + 0.5)  # destroying takes time too
+    most = price * _MOST_INSTANCES * (_HOURS + 0.5)  # destroying takes time too
     print(
         f"Two endpoints on {_TYPE} in {where}, for an hour or so: about {price * 2:.2f} USD, and at most\n"
         f"{most:.2f} USD, as everything is destroyed after {_HOURS} hours (from third-party prices, never a bill).\n"
