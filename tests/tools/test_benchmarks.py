@@ -1,4 +1,4 @@
-"""Every group of `make bench` runs; its figures need time and quiet, which a test has not."""
+"""Every group of `make bench` runs in its quick form, whose figures mean nothing."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`examples/job_client.py` against a server that answers as told: what is sent again, when, and with which key."""
+"""`examples/job_client.py` against a scripted server: what it sends again, when, and with which key."""
 
 import json
 import threading
@@ -31,7 +31,7 @@ def refusal(code: str) -> dict[str, Any]:
 
 @dataclass
 class Api:
-    """Gives the scripted answers in turn, the last one for ever: (status, body, headers), or DROPPED."""
+    """A server with scripted answers, (status, body, headers) or DROPPED; it repeats the last one."""
 
     url: str = ""
     answers: list[Any] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Api:
 
 
 class Time:
-    """Passes by sleeping only."""
+    """A clock that only sleeping moves."""
 
     def __init__(self) -> None:
         self.now, self.slept = 0.0, list[float]()

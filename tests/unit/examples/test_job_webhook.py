@@ -1,4 +1,4 @@
-"""`examples/job_webhook.yaml`: AWS would take it, and its rule matches the event that a job's end puts."""
+"""`examples/job_webhook.yaml` is a valid template, and its rule matches the event of a job's end."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _Intrinsics.add_multi_constructor("!", lambda loader, suffix, node: node.value)
 
 
 class Bus:
-    """Keeps what is put."""
+    """A client of EventBridge that records the events."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -41,14 +41,14 @@ class Bus:
 
 
 class Dynamo:
-    """Takes every write."""
+    """A table that accepts every write."""
 
     def put_item(self, **_: object) -> None:
         pass
 
 
 def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
-    """As EventBridge does: each name of the pattern has one of its values, inner names likewise."""
+    """Whether EventBridge would match: the event has one of the pattern's values under each of its names."""
     return all(
         matches(wanted, event.get(name, {})) if isinstance(wanted, dict) else event.get(name) in wanted
         for name, wanted in pattern.items()

@@ -38,7 +38,7 @@ def test_a_repository_without_weights_is_refused() -> None:
 
 
 class _Bucket(ThreadingHTTPServer):
-    """An S3 whose one object breaks off in mid-body the first times that it is asked for."""
+    """An S3 with one object whose body breaks off in the first few requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -63,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
-        """The tests' output stays readable."""
+        """Log nothing, to keep the output of tests readable."""
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ PROPERTIES = {**RANKED, "transformers": {"engine": "Python", "option.model_id": 
 
 @pytest.fixture(scope="module", params=PROPERTIES)
 def handler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnHandler]:
-    """Each shipped handler."""
+    """Run each shipped handler."""
     name: str = request.param
     with served(HANDLERS / name, PROPERTIES[name], tmp_path_factory.mktemp(name)) as engine:
         yield engine

@@ -1,4 +1,4 @@
-"""machine/setup.sh as a real process; the commands of the machine only write down how they were called."""
+"""machine/setup.sh as a real process, with commands of the machine that only record their calls."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from local_cloud.assembly import ROOT
 from local_cloud.machine.unit_file import UnitFile
 
 COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl", "sleep")
-# `-m venv FOLDER` makes a Python that writes down its own calls, and one variable that it got.
+# `-m venv FOLDER` makes a Python that records its own calls and one of its variables.
 RECORD = """#!/bin/bash
 echo "$(basename "$0") $*" >>"$CALLS"
 case "$*" in
@@ -47,13 +47,13 @@ def home(tmp_path: Path) -> Path:
 
 
 def set_up(home: Path, failing: str = "nothing", worker: str = READY) -> tuple[int, list[str]]:
-    """Exit status and all calls. worker: what it logs."""
+    """Run the set-up; returns the exit status and all calls. worker: what the worker logs."""
     status, _, calls = run(home, failing, worker)
     return status, calls
 
 
 def run(home: Path, failing: str, worker: str) -> tuple[int, str, list[str]]:
-    """Exit status, output and all calls."""
+    """Run the set-up; returns the exit status, the output and all calls."""
     calls = home.parent / "calls"
     calls.write_text("")
     path = f"{home.parent.parent / 'commands'}:/usr/bin:/bin"
@@ -146,7 +146,7 @@ def test_a_service_that_fails_at_each_start_fills_no_disk(home: Path) -> None:
 
 
 def test_the_lock_holds_all_that_torch_needs() -> None:
-    """torch.txt is kept by hand and names no dependencies; pip refuses what has no hash."""
+    """torch.txt is edited by hand and names no dependencies, and pip refuses packages without a hash."""
     locked = (ROOT / "model_src" / "machine" / "requirements.txt").read_text().splitlines()
     names = {line.partition("==")[0] for line in locked if "==" in line}
     assert names >= {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions"}

@@ -24,7 +24,7 @@ FETCH = "import weights, sys; print(weights.fetch({'model_id': sys.argv[1], 'rev
 
 
 def fetch(hub: HubServer, disk: Path, revision: str, ranks: int) -> list[tuple[int, str, str]]:
-    """Exit status, output and errors of each rank."""
+    """Start the ranks; returns the exit status, output and errors of each."""
     environment = os.environ | {
         "PYTHONPATH": str(ROOT / "model_src" / "shared"),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -54,7 +54,7 @@ def test_without_a_terminal_nothing_is_spent(
 
 
 class _BrokenTrial:
-    """A deploy that meets a fault of ours; nothing else is asked of it but to destroy."""
+    """A trial whose deploy fails by a fault of our own, and which then only has to destroy."""
 
     destroyed = False
 
