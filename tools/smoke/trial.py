@@ -132,7 +132,7 @@ class Trial:
         for name in names:
             with contextlib.suppress(UnknownStackError):
                 if endpoint := self.stack(name).endpoint:
-                    # Names from descriptions: ARNs are in lower case, and names are not.
+                    # Names are read from descriptions, because ARNs hold them in lower case.
                     config = self.clients("sagemaker").describe_endpoint_config(
                         EndpointConfigName=endpoint["EndpointConfigName"]
                     )
