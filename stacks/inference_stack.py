@@ -11,7 +11,7 @@ from llm_hosting.api.alarms import ApiAlarms
 from llm_hosting.api.function_environment import function_environment, openai_environment
 from llm_hosting.api.handler_function import Handlers
 from llm_hosting.api.inference_api import InferenceApi
-from llm_hosting.api.key_usage import KeyUsage
+from llm_hosting.api.key_usage import KeyUsageTable
 from llm_hosting.api.playground import Playground
 from llm_hosting.api.routes import routes_of
 from llm_hosting.hosting.hosting_modes import HOSTING_MODES
@@ -41,7 +41,7 @@ class InferenceStack(cdk.Stack):
         served = f"{deployment.model.id} on {deployment.serving.engine}"
         super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}{served}", **kwargs)
         self.template_options.metadata = StackLabel(deployment.model.id, deployment.hosting.mode).as_metadata()
-        usage = KeyUsage(self, "KeyUsage") if deployment.api.keys else None
+        usage = KeyUsageTable(self, "KeyUsage") if deployment.api.keys else None
         store = JobStore(self, "JobStore", settings=deployment.jobs, usage=usage) if deployment.jobs.enabled else None
         hosting = HOSTING_MODES[deployment.hosting.mode](
             self,

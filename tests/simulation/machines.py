@@ -42,20 +42,20 @@ class Server:
         return self._machine.model.is_ready
 
     def invoke(self, body: bytes) -> Answer:
-        model, fleet = self._machine.model, self._machine.machines
+        model, machines = self._machine.model, self._machine.machines
         if self._interrupted:
             raise errors.endpoint_not_ready("interrupted", ran=False)
         if not model.is_ready:
             raise errors.endpoint_unreachable("ConnectionRefusedError", ran=False)
-        answers, end = list[ModelAnswer](), Signal(fleet.scheduler)
+        answers, end = list[ModelAnswer](), Signal(machines.scheduler)
 
         def on_end(answer: ModelAnswer) -> None:
             answers.append(answer)
             end.set()
 
-        run = model.start(bytes(body), *fleet.claims[fleet.scheduler.current()], on_end)
+        run = model.start(bytes(body), *machines.claims[machines.scheduler.current()], on_end)
         self._ends[end] = None
-        fleet.disturb(self._machine, run)
+        machines.disturb(self._machine, run)
         try:
             in_time = end.wait(self._timeout)
         finally:

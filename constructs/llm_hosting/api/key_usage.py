@@ -8,7 +8,7 @@ from constructs import Construct
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
 
 
-class KeyUsage(Construct):
+class KeyUsageTable(Construct):
     """`environment`: the variable that functions which count need; `outputs`: of the stack. Outlives its stack."""
 
     def __init__(self, scope: Construct, construct_id: str) -> None:

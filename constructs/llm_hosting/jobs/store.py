@@ -10,7 +10,7 @@ from constructs import Construct
 
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
-from ..api.key_usage import KeyUsage
+from ..api.key_usage import KeyUsageTable
 from ..deployment.model import Jobs
 
 Folder = Literal["input", "output", "failure", "file", "batch"]
@@ -29,7 +29,9 @@ class JobStore(Construct):
     usage: where the tokens of jobs are counted; None = nowhere.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsage | None = None) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsageTable | None = None
+    ) -> None:
         super().__init__(scope, construct_id)
         self._usage = usage
         self.usage_environment = usage.environment if usage else {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 
 VALIDATING, FAILED, IN_PROGRESS, FINALIZING = "validating", "failed", "in_progress", "finalizing"
 COMPLETED, EXPIRED, CANCELLING, CANCELLED = "completed", "expired", "cancelling", "cancelled"
@@ -65,8 +65,8 @@ class Batch:
     kept_until: int | None = None
 
     @property
-    def named_key(self) -> NamedKey | None:
-        return NamedKey(**self.key) if self.key else None
+    def named_key(self) -> AuthorizedKey | None:
+        return AuthorizedKey(**self.key) if self.key else None
 
     @property
     def has_ended(self) -> bool:

@@ -14,7 +14,7 @@ from inference_api.batches.table import BatchTable
 from inference_api.http.answer import Answer
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import SUCCEEDED, Job
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
 from inference_api.shared.metrics import emit
@@ -34,7 +34,7 @@ class AdvanceFailedError(Exception):
     """Makes the invocation fail, which an alarm counts."""
 
 
-class Settings(NamedTuple):
+class DriverSettings(NamedTuple):
     """models: names of the deployment's model. any_model: whether any other name stands for it, too.
 
     retention: in seconds, of batches that have ended.
@@ -56,7 +56,7 @@ class Driver:
         storage: Storage,
         jobs: JobService,
         lines: Lines,
-        settings: Settings,
+        settings: DriverSettings,
         runtime: Runtime,
     ) -> None:
         self._table, self._storage, self._jobs, self._lines = table, storage, jobs, lines
@@ -136,7 +136,7 @@ class Driver:
             return self._table.change(batch, lambda row: transitions.end(row, now(), retention))[0]
         return batch
 
-    def _models(self, key: NamedKey | None) -> Collection[str] | None:
+    def _models(self, key: AuthorizedKey | None) -> Collection[str] | None:
         """What lines may call the model; None = any name."""
         names = self._settings.models
         if key and key.models is not None:

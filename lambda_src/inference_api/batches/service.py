@@ -9,7 +9,7 @@ from typing import Any
 from botocore.config import Config
 
 from inference_api.batches.batch import Batch
-from inference_api.batches.driver import Driver, Settings
+from inference_api.batches.driver import Driver, DriverSettings
 from inference_api.batches.lines import Lines
 from inference_api.batches.storage import Storage
 from inference_api.batches.table import BatchTable
@@ -56,7 +56,7 @@ def batch_service() -> BatchService:
 @cache
 def driver() -> Driver:
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
-    limits = Settings(
+    limits = DriverSettings(
         models=deployed.model_names,
         any_model=deployed.openai.any_model,
         most_body_bytes=deployed.request_rules.max_bytes,

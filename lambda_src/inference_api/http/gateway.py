@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api.http.streaming_runtime import Route, Streamed, close
-from inference_api.keys.named_key import NamedKey, principal_of
+from inference_api.keys.named_key import AuthorizedKey, principal_of
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
@@ -40,7 +40,7 @@ class Request:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     idempotency_key: str | None = None
-    key: NamedKey | None = None
+    key: AuthorizedKey | None = None
     resource: str = ""
     ends_at: float = inf
     method: str = ""
@@ -53,7 +53,7 @@ class Request:
         waits = {"wait": headers["x-wait"]} if "x-wait" in headers else {}
         # surrogatepass: the body's rules refuse an invalid text, as a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
-        key = NamedKey.from_context(event["requestContext"].get("authorizer") or {})
+        key = AuthorizedKey.from_context(event["requestContext"].get("authorizer") or {})
         if key and key.expires is not None and key.expires <= runtime().now():
             raise errors.key_expired()
         return cls(
@@ -278,7 +278,7 @@ def _overloaded(error: Exception) -> ApiError | None:
     return errors.overloaded(cause)
 
 
-def _caller(context: Mapping[str, Any], key: NamedKey | None) -> str | None:
+def _caller(context: Mapping[str, Any], key: AuthorizedKey | None) -> str | None:
     """context: of the request, as API Gateway gives it."""
     identity = context.get("identity") or {}
     if identity.get("caller"):

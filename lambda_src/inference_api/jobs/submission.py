@@ -14,17 +14,17 @@ from inference_api.jobs.backends.backend import JobBackend
 from inference_api.jobs.state.files import JobFiles
 from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.table import (
-    Charge,
     JobExistsError,
     JobTable,
     KeyTakenError,
     LimitReachedError,
+    OwnerCharge,
     Reservation,
 )
 from inference_api.jobs.state.transitions import accept
 from inference_api.keys.key_usage import KeyUsage
-from inference_api.keys.named_key import NamedKey
-from inference_api.keys.usage_row import Charge as KeyCharge
+from inference_api.keys.named_key import AuthorizedKey
+from inference_api.keys.usage_row import KeyCharge
 from inference_api.model.metered_call import check_model
 from inference_api.model.request_body import answer_tokens, body_for_model, check_request_body
 from inference_api.model.token_counts import most_tokens
@@ -97,7 +97,7 @@ class Submission:
             raise self._refusal(reached.limit, now) from None
 
     def submit_line(
-        self, job_id: str, owner: str, key: NamedKey | None, call: OpenAICall, *, run_until: int, keep_until: int
+        self, job_id: str, owner: str, key: AuthorizedKey | None, call: OpenAICall, *, run_until: int, keep_until: int
     ) -> None:
         """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
 
@@ -135,7 +135,12 @@ class Submission:
             self._accept(job, body, 0, (_NOBODY, "", last and last.job_id))
 
     def _accept(
-        self, job: Job, body: bytes, tokens: int, key: tuple[str, str, str | None] | None, named: NamedKey | None = None
+        self,
+        job: Job,
+        body: bytes,
+        tokens: int,
+        key: tuple[str, str, str | None] | None,
+        named: AuthorizedKey | None = None,
     ) -> Job:
         """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
         job = self._backend.claim_at_acceptance(job)
@@ -146,7 +151,7 @@ class Submission:
         self._hand_over(job)
         return job
 
-    def _add(self, job: Job, limits: Charge, reservation: Reservation | None, named: NamedKey | None) -> None:
+    def _add(self, job: Job, limits: OwnerCharge, reservation: Reservation | None, named: AuthorizedKey | None) -> None:
         """The job's row and the charge of its key's account, both or none."""
         if not (self._usage and job.tokens_in):
             self._table.add(job, limits, reservation)
@@ -188,9 +193,9 @@ class Submission:
             raise errors.idempotency_key_reused()
         return job, None
 
-    def _limited(self, tokens: int, now: float) -> Charge:
+    def _limited(self, tokens: int, now: float) -> OwnerCharge:
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
-        return Charge(self._limits.open_jobs, self._limits.answer_tokens_per_day, tokens, day)
+        return OwnerCharge(self._limits.open_jobs, self._limits.answer_tokens_per_day, tokens, day)
 
     def _refusal(self, limit: str, now: float) -> ApiError:
         if limit == "open_jobs":

@@ -13,8 +13,8 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from inference_api.keys import usage_row
-from inference_api.keys.named_key import NamedKey
-from inference_api.keys.usage_row import Charge, RefusedUpdateError, Row, Update
+from inference_api.keys.named_key import AuthorizedKey
+from inference_api.keys.usage_row import KeyCharge, RefusedUpdateError, Row, Update
 from inference_api.shared.conditional_writes import CONFLICTS, MOST_TRIES, PASSING_ERRORS, TableBusyError, pause
 from inference_api.shared.log import log
 from inference_api.shared.runtime import STANDARD_RETRIES, Runtime, runtime
@@ -30,14 +30,14 @@ class KeyUsage:
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
 
-    def admit(self, owner: str, key: NamedKey | None, tokens_in: int, tokens_out: int) -> Charge:
+    def admit(self, owner: str, key: AuthorizedKey | None, tokens_in: int, tokens_out: int) -> KeyCharge:
         """Count a call and charge its tokens. key: None = no limits.
 
         Raises ApiError 429 for a key that is at a limit. Raises botocore's errors or TableBusyError where the table
         fails: then nobody knows whether the key is at its limit, and the call must not run.
         """
         charge_id = f"{self._runtime.random.getrandbits(40):010x}"
-        charge = Charge(owner, self._runtime.now(), tokens_in, tokens_out, charge_id)
+        charge = KeyCharge(owner, self._runtime.now(), tokens_in, tokens_out, charge_id)
         try:
             row = self._admit(charge, key, self._write)
         except PASSING_ERRORS:
@@ -46,32 +46,32 @@ class KeyUsage:
         self._end_abandoned(owner, row or {})
         return charge
 
-    def admit_job(self, charge: Charge, key: NamedKey | None, write: Callable[[Update], None]) -> None:
+    def admit_job(self, charge: KeyCharge, key: AuthorizedKey | None, write: Callable[[Update], None]) -> None:
         """Count and charge what becomes a job. Raises as `write` does, or ApiError 429.
 
         write: accept the job in one transaction with the update. Raises RefusedUpdateError if that alone is refused.
         """
         self._admit(charge, key, write)
 
-    def settle(self, charge: Charge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
+    def settle(self, charge: KeyCharge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
         """Put what a call took in the place of its charge. Raises nothing: if the table fails, the charge stays."""
         self._end(charge, self.settlements(charge, tokens_in, tokens_out, failed=failed))
 
-    def settlements(self, charge: Charge, tokens_in: int, tokens_out: int, *, failed: bool) -> list[Update]:
+    def settlements(self, charge: KeyCharge, tokens_in: int, tokens_out: int, *, failed: bool) -> list[Update]:
         """Updates that put what was taken in the place of a charge: the first that is not refused is the one."""
         counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "errors": int(failed)}
         return self._settlements(charge, counts, tokens_in + tokens_out - charge.tokens)
 
-    def withdraw(self, charge: Charge) -> None:
+    def withdraw(self, charge: KeyCharge) -> None:
         """Count neither request nor tokens of a call that was not made after all, or is a job of its own now."""
         self._end(charge, self._settlements(charge, {"requests": -1}, -charge.tokens))
 
-    def _settlements(self, charge: Charge, counts: dict[str, int], more: int) -> list[Update]:
+    def _settlements(self, charge: KeyCharge, counts: dict[str, int], more: int) -> list[Update]:
         return usage_row.settlements(self._table, charge, counts, more, self._runtime.now())
 
-    def _admit(self, charge: Charge, key: NamedKey | None, write: Callable[[Update], Row | None]) -> Row | None:
+    def _admit(self, charge: KeyCharge, key: AuthorizedKey | None, write: Callable[[Update], Row | None]) -> Row | None:
         """What `write` returns: the row as it was before."""
-        limits, minute, is_first = key or NamedKey(""), charge.minute, False
+        limits, minute, is_first = key or AuthorizedKey(""), charge.minute, False
         for _ in range(MOST_TRIES):
             try:
                 return write(usage_row.admission(self._table, charge, limits, minute, is_first=is_first))
@@ -92,7 +92,7 @@ class KeyUsage:
             self.settle(charge, charge.tokens_in, 0, failed=True)
         return bool(found)
 
-    def _end(self, charge: Charge, updates: list[Update]) -> None:
+    def _end(self, charge: KeyCharge, updates: list[Update]) -> None:
         try:
             for update in updates:
                 try:

@@ -9,7 +9,7 @@ PREFIX_LENGTH = 10
 
 
 @dataclass(frozen=True)
-class NamedKey:
+class AuthorizedKey:
     """None = no limit. models: the names of models that it may ask for. expires: in seconds of the epoch."""
 
     name: str
@@ -19,7 +19,7 @@ class NamedKey:
     expires: float | None = None
 
     @classmethod
-    def from_context(cls, context: Mapping[str, Any]) -> "NamedKey | None":
+    def from_context(cls, context: Mapping[str, Any]) -> "AuthorizedKey | None":
         """context: the authorizer's, of texts. None: the key has no name."""
         if not context.get("key"):
             return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.shared import errors
 
 Row = Mapping[str, Mapping[str, Any]]
@@ -33,7 +33,7 @@ class RefusedUpdateError(Exception):
 
 
 @dataclass(frozen=True)
-class Charge:
+class KeyCharge:
     """The tokens that an admitted call or job may take. moment: of its admission, in seconds of the epoch.
 
     id: of a call's charge; empty for a job's.
@@ -54,7 +54,7 @@ class Charge:
         return int(self.moment // 60)
 
 
-def admission(table: str, charge: Charge, limits: NamedKey, minute: int, *, is_first: bool) -> Update:
+def admission(table: str, charge: KeyCharge, limits: AuthorizedKey, minute: int, *, is_first: bool) -> Update:
     """Count a request and charge its tokens, unless a limit is reached. is_first: of its minute."""
     adds = {"requests": 1, "charged": charge.tokens}
     sets = {"last_used": int(charge.moment), "expires_at": int(charge.moment) + _KEPT_IN_SECONDS}
@@ -79,7 +79,7 @@ def admission(table: str, charge: Charge, limits: NamedKey, minute: int, *, is_f
     return update
 
 
-def settlements(table: str, charge: Charge, counts: Mapping[str, int], more: int, now: float) -> list[Update]:
+def settlements(table: str, charge: KeyCharge, counts: Mapping[str, int], more: int, now: float) -> list[Update]:
     """End a charge: the first of these updates that is not refused. more: tokens beyond those of the charge.
 
     Tokens that were charged too much are free again in the minute of the charge, if that is not over.
@@ -95,21 +95,21 @@ def settlements(table: str, charge: Charge, counts: Mapping[str, int], more: int
     ]
 
 
-def is_open(row: Row, charge: Charge) -> bool:
+def is_open(row: Row, charge: KeyCharge) -> bool:
     """Whether the row has the charge of a call."""
     return f"{_OPEN}{charge.id}" in row
 
 
-def abandoned(row: Row, owner: str, now: float) -> Iterator[Charge]:
+def abandoned(row: Row, owner: str, now: float) -> Iterator[KeyCharge]:
     """Charges of calls whose function has died."""
     for name, value in row.items():
         if name.startswith(_OPEN):
             moment, tokens_in, tokens_out = map(int, value["S"].split())
             if moment + LONGEST_CALL_IN_SECONDS <= now:
-                yield Charge(owner, moment, tokens_in, tokens_out, name.removeprefix(_OPEN))
+                yield KeyCharge(owner, moment, tokens_in, tokens_out, name.removeprefix(_OPEN))
 
 
-def refuse(row: Row, limits: NamedKey, now: float, minute: int) -> None:
+def refuse(row: Row, limits: AuthorizedKey, now: float, minute: int) -> None:
     """Raises ApiError 429 if the owner is at a limit."""
     if limits.tokens_per_month is not None and number(row, "charged") >= limits.tokens_per_month:
         raise errors.tokens_exceeded("month", limits.tokens_per_month, _next_month(_moment(now)), now)
@@ -124,7 +124,7 @@ def number(row: Row, name: str) -> int:
 
 
 def _end(
-    table: str, charge: Charge, adds: Mapping[str, int], condition: str = "", values: Mapping[str, int] = _NONE
+    table: str, charge: KeyCharge, adds: Mapping[str, int], condition: str = "", values: Mapping[str, int] = _NONE
 ) -> Update:
     if not charge.id:
         return _update(table, charge, adds, condition, values)
@@ -136,7 +136,7 @@ def _end(
 
 def _update(
     table: str,
-    charge: Charge,
+    charge: KeyCharge,
     adds: Mapping[str, int],
     condition: str,
     values: Mapping[str, int],
@@ -160,7 +160,7 @@ def _update(
     return update
 
 
-def _text(charge: Charge) -> str:
+def _text(charge: KeyCharge) -> str:
     return f"{int(charge.moment)} {charge.tokens_in} {charge.tokens_out}"
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from botocore.config import Config
 
-from inference_api.machines.fleet import ONE_START, Fleet
+from inference_api.machines.ec2_instances import ONE_START, Ec2Instances
 from inference_api.machines.readiness import Readiness
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter
@@ -26,9 +26,9 @@ def readiness() -> Readiness:
 @cache
 def starter(config: Config = ONE_START) -> Starter:
     """config: of the client of EC2."""
-    return Starter(machine_rows(), fleet(config), runtime(), job_settings().deployment)
+    return Starter(machine_rows(), ec2_instances(config), runtime(), job_settings().deployment)
 
 
 @cache
-def fleet(config: Config) -> Fleet:
-    return Fleet(lambda: runtime().client("ec2", config), job_settings().deployment)
+def ec2_instances(config: Config) -> Ec2Instances:
+    return Ec2Instances(lambda: runtime().client("ec2", config), job_settings().deployment)

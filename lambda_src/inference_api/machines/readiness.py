@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from inference_api.machines.row import Machine, usual_boot
+from inference_api.machines.row import MachineRow, usual_boot
 from inference_api.machines.rows import MachineRows
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
@@ -63,7 +63,7 @@ class Readiness:
         """READY, STARTING, ASLEEP or FAILED. Raises botocore's errors."""
         return _STATES[self.describe()["status"]]
 
-    def _statuses(self, rows: list[Machine], now: float) -> dict[str, bool]:
+    def _statuses(self, rows: list[MachineRow], now: float) -> dict[str, bool]:
         """The first that holds counts."""
         return {
             "InService": any(row.is_alive(now) for row in rows),
@@ -74,5 +74,5 @@ class Readiness:
             "Stopped": True,
         }
 
-    def _starts(self, row: Machine, now: float) -> bool:
+    def _starts(self, row: MachineRow, now: float) -> bool:
         return row.is_loading(now) or (row.is_awaited and now - row.asked_at <= self._boot_limit)

@@ -19,7 +19,7 @@ _NUMBERS = ("seen_at", "ready_at", "busy_at", "boot_in_seconds", "tried_at", "as
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineRow:
     """One machine, as its worker last described it. Times are seconds of the epoch, 0 for never.
 
     seen_at: the last beat. ready_at: when the model last answered; earlier instances count, too. busy_at: when it last
@@ -63,31 +63,31 @@ def machine_key(number: int) -> dict[str, Any]:
     return {"pk": {"S": f"machine#{number}"}}
 
 
-def from_item(number: int, item: Mapping[str, Any]) -> Machine:
+def from_item(number: int, item: Mapping[str, Any]) -> MachineRow:
     """Attributes that another version added are ignored."""
     values: dict[str, Any] = {name: item[name]["S"] for name in _TEXTS if name in item}
-    return Machine(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
+    return MachineRow(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
 
 
-def usual_boot(rows: Iterable[Machine]) -> float:
+def usual_boot(rows: Iterable[MachineRow]) -> float:
     """Seconds from a start to the model's first answer, as last measured."""
     return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS
 
 
-def register(row: Machine, instance_id: str, now: float) -> Machine:
+def register(row: MachineRow, instance_id: str, now: float) -> MachineRow:
     """A worker begins: after a boot, or again on a machine whose last worker has just ended."""
     again = row.instance_id == instance_id and now - row.seen_at <= SILENT_IN_SECONDS
     return replace(row, instance_id=instance_id, state=LOADING, seen_at=now, busy_at=row.busy_at if again else now)
 
 
-def begin_service(row: Machine, earlier: Machine, now: float) -> Machine:
+def begin_service(row: MachineRow, earlier: MachineRow, now: float) -> MachineRow:
     """The model answers. earlier: the row before the worker registered, for the time of the boot."""
     was_asked_for = earlier.asked_at > earlier.seen_at
     boot = min(max(now - earlier.asked_at, 1), _LONGEST_BOOT_IN_SECONDS) if was_asked_for else row.boot_in_seconds
     return replace(row, state=IDLE, seen_at=now, ready_at=now, boot_in_seconds=boot)
 
 
-def beat(row: Machine, state: str, now: float) -> Machine:
+def beat(row: MachineRow, state: str, now: float) -> MachineRow:
     """The worker is there. In every state but LOADING the model is, too."""
     changed = replace(row, state=state, seen_at=now)
     if state == LOADING:

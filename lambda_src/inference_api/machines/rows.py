@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from inference_api.machines.row import Machine, from_item, machine_key
+from inference_api.machines.row import MachineRow, from_item, machine_key
 from inference_api.shared.attributes import number as to_number
 
 Values = dict[str, dict[str, str]]
@@ -21,20 +21,20 @@ class MachineRows:
     def __init__(self, client: Any, table: str, count: int) -> None:
         self._client, self._table, self._count = client, table, count
 
-    def get(self, number: int) -> Machine:
+    def get(self, number: int) -> MachineRow:
         """An empty row for a machine that has never registered."""
         found = self._client.get_item(TableName=self._table, Key=machine_key(number), ConsistentRead=True)
         return from_item(number, found.get("Item", {}))
 
-    def each(self) -> Iterator[Machine]:
+    def each(self) -> Iterator[MachineRow]:
         """All machines, each read when it is asked for."""
         yield from map(self.get, range(self._count))
 
-    def register(self, row: Machine) -> None:
+    def register(self, row: MachineRow) -> None:
         """Write the row of a worker that begins: the last one to do so has the number."""
         self._update(row.number, _of_worker(row) | {"instance_id": {"S": row.instance_id}})
 
-    def beat(self, row: Machine) -> None:
+    def beat(self, row: MachineRow) -> None:
         """Raises ReplacedError."""
         try:
             self._update(row.number, _of_worker(row), only_of=row.instance_id)
@@ -71,6 +71,6 @@ class MachineRows:
         )
 
 
-def _of_worker(row: Machine) -> Values:
+def _of_worker(row: MachineRow) -> Values:
     numbers = {name: getattr(row, name) for name in ("seen_at", "ready_at", "busy_at", "boot_in_seconds")}
     return {"state": {"S": row.state}} | {name: to_number(value) for name, value in numbers.items() if value}

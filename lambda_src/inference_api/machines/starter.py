@@ -2,8 +2,8 @@
 
 from botocore.exceptions import ClientError
 
-from inference_api.machines.fleet import Fleet, StoppingError
-from inference_api.machines.row import Machine, usual_boot
+from inference_api.machines.ec2_instances import Ec2Instances, StoppingError
+from inference_api.machines.row import MachineRow, usual_boot
 from inference_api.machines.rows import MachineRows
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.log import log
@@ -18,8 +18,8 @@ _MOST_TRIES = 3
 class Starter:
     """Whatever fails here is done by the tender within a minute, so it is logged and counted only."""
 
-    def __init__(self, rows: MachineRows, fleet: Fleet, runtime: Runtime, deployment: str) -> None:
-        self._rows, self._fleet, self._runtime, self._deployment = rows, fleet, runtime, deployment
+    def __init__(self, rows: MachineRows, ec2_instances: Ec2Instances, runtime: Runtime, deployment: str) -> None:
+        self._rows, self._ec2_instances, self._runtime, self._deployment = rows, ec2_instances, runtime, deployment
 
     def wake(self) -> None:
         """Start a machine unless one takes jobs or is about to. To be called after the job's message was sent."""
@@ -36,7 +36,7 @@ class Starter:
         now = self._runtime.now
         self._rows.note_tried(number, now())
         try:
-            was_stopped = self._fleet.start(instance_id)
+            was_stopped = self._ec2_instances.start(instance_id)
         except StoppingError:
             return False
         except ClientError as error:
@@ -56,7 +56,7 @@ class Starter:
 
     def _wake(self) -> None:
         """A boot that takes longer than usual, or a model that loads for long, is the tender's concern."""
-        now, known, last_start = self._runtime.now(), list[Machine](), 0.0
+        now, known, last_start = self._runtime.now(), list[MachineRow](), 0.0
         for row in self._rows.each():
             if row.is_alive(now) or row.is_loading(now) or now - row.tried_at < _PAUSE_IN_SECONDS:
                 return

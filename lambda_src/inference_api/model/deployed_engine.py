@@ -5,7 +5,7 @@ from functools import cache
 from inference_api.model.endpoint_status import EndpointStatus
 from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
-from inference_api.shared.metrics import emit_for_fleet
+from inference_api.shared.metrics import emit_for_configuration
 from inference_api.shared.runtime import ONE_QUICK_ATTEMPT, runtime
 from inference_api.shared.settings import settings
 
@@ -42,8 +42,8 @@ def serves() -> bool:
 def count_call(error: InvocationError | None) -> None:
     """Count a call that the model answered, failed, or left without an answer, for the alarms that roll an update back.
 
-    SageMaker's own metrics can't tell: LMI refuses a caller's mistake with 424 or 500, as it reports its failures. What
-    the fleet before the update fails is not counted, unless nobody can tell.
+    SageMaker's own metrics can't tell: LMI refuses a caller's mistake with 424 or 500, as it reports its failures.
+    Failures of the configuration before the update are ignored; if it is unknown which one answered, they count.
     """
     if not settings().endpoint_deployed:  # jobs from before it was taken away
         return
@@ -53,7 +53,7 @@ def count_call(error: InvocationError | None) -> None:
         if not (failed or timed_out) or endpoint_status().runs(configuration) is False:
             return
     counted = {} if timed_out else {"ModelFailures": int(failed)}
-    emit_for_fleet(configuration, runtime().now(), counted | {"ModelTimeouts": int(timed_out)})
+    emit_for_configuration(configuration, runtime().now(), counted | {"ModelTimeouts": int(timed_out)})
 
 
 @cache

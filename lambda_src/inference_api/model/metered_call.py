@@ -8,7 +8,7 @@ from inference_api.http.gateway import Request
 from inference_api.http.sse import DONE
 from inference_api.http.streaming_runtime import close
 from inference_api.keys.key_usage import KeyUsage, key_usage
-from inference_api.keys.usage_row import Charge
+from inference_api.keys.usage_row import KeyCharge
 from inference_api.model.not_ready import is_for_a_job
 from inference_api.model.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 from inference_api.shared import errors
@@ -17,7 +17,7 @@ from inference_api.shared.settings import settings
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
-    """Charge a call. Hand it to its `whole` or `stream` at once: only they settle it.
+    """KeyCharge a call. Hand it to its `whole` or `stream` at once: only they settle it.
 
     document: the checked body.
     Raises ApiError 404 for a model that is not the key's, 429 for a key at its limit.
@@ -47,7 +47,7 @@ class MeteredCall:
     stream, one token each, or the bytes of an answer, a token for four.
     """
 
-    def __init__(self, usage: KeyUsage | None, charge: Charge | None) -> None:
+    def __init__(self, usage: KeyUsage | None, charge: KeyCharge | None) -> None:
         self._usage, self._charge = usage, charge
         self._said: tuple[int | None, int] | None = None
         self._events = self._bytes = 0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.model import deployed_engine
 from inference_api.model.generation_parameters import check_names, check_parameters
 from inference_api.model.request_body import check_request_body
@@ -17,7 +17,7 @@ from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.settings import Settings, settings
 
 
-def read_call(body: bytes, content_type: str | None, *, chat: bool, key: NamedKey | None = None) -> OpenAICall:
+def read_call(body: bytes, content_type: str | None, *, chat: bool, key: AuthorizedKey | None = None) -> OpenAICall:
     """The request of POST /chat/completions, or of POST /completions, checked and in the engine's words.
 
     key: the caller's, which may have a list of models.
@@ -77,7 +77,7 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
     raise ApiError("unsupported_body", message, field="prompt")
 
 
-def _check_model(name: Any, deployed: Settings, key: NamedKey | None) -> None:
+def _check_model(name: Any, deployed: Settings, key: AuthorizedKey | None) -> None:
     """A key with a list of models is strict where the deployment is not."""
     if name is not None and not isinstance(name, str):
         raise ApiError("invalid_parameter", "model: must be a string.", field="model")

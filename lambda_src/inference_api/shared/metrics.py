@@ -13,8 +13,8 @@ def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:
     _print({"Deployment": deployment}, now, values)
 
 
-def emit_for_fleet(configuration: str, now: float, values: Mapping[str, float]) -> None:
-    """The same for the fleet of one EndpointConfig, as SageMaker names the dimension."""
+def emit_for_configuration(configuration: str, now: float, values: Mapping[str, float]) -> None:
+    """Emit metrics by EndpointConfig, so that the alarms of an update see its new instances only."""
     _print({"EndpointConfigName": configuration}, now, values)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 from inference_api.http.gateway import Event
 from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import job_service
-from inference_api.machines.fleet import SEVERAL_TRIES
-from inference_api.machines.parts import fleet, machine_rows, starter
+from inference_api.machines.ec2_instances import SEVERAL_TRIES
+from inference_api.machines.parts import ec2_instances, machine_rows, starter
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, machine_settings, settings
 from inference_api.worker.tender import Tender
-from inference_api.worker.tender_plan import Limits
+from inference_api.worker.tender_plan import TenderLimits
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:
@@ -30,10 +30,10 @@ def tender() -> Tender:
         service.table,
         service.backend,
         machine_rows(),
-        fleet(SEVERAL_TRIES),
+        ec2_instances(SEVERAL_TRIES),
         starter(SEVERAL_TRIES),
         times=times,
-        limits=Limits(
+        limits=TenderLimits(
             idle=machines.idle_in_seconds,
             boot=machines.startup_timeout_in_seconds,
             attempt=times.invocation_timeout,

@@ -13,7 +13,7 @@ from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
 from inference_api.machines import row as rows_of
-from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, MachineRow
 from inference_api.machines.rows import MachineRows, ReplacedError
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.log import log, place_of
@@ -72,7 +72,7 @@ class ResidentWorker:
 
     def __post_init__(self) -> None:
         self._interrupted = self._replaced = False
-        self._row = self._earlier = Machine(self.number)
+        self._row = self._earlier = MachineRow(self.number)
         self._in_hand: list[_Held] = []
         self._failures = 0
 
@@ -220,7 +220,7 @@ class ResidentWorker:
     def _beat(self, state: str) -> None:
         self._write(rows_of.beat(self._row, state, self.runtime.now()))
 
-    def _write(self, row: Machine) -> None:
+    def _write(self, row: MachineRow) -> None:
         """Every beat writes the whole row, so one that fails is made good by the next."""
         self._row = row
         self.rows.beat(row)

@@ -6,7 +6,7 @@ from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.items import DUE_SHARDS
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.machines.fleet import Fleet
+from inference_api.machines.ec2_instances import Ec2Instances
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter
 from inference_api.shared.conditional_writes import PASSING_ERRORS
@@ -14,7 +14,7 @@ from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
-from inference_api.worker.tender_plan import Limits, Plan, Work, plan
+from inference_api.worker.tender_plan import TenderLimits, TenderPlan, Work, plan
 
 # Rows that have ended stay in the index until they are announced. Behind so many of them there may be open ones.
 _MOST_ROWS = 200
@@ -28,29 +28,35 @@ class Tender:
         table: JobTable,
         queue: QueueBackend,
         rows: MachineRows,
-        fleet: Fleet,
+        ec2_instances: Ec2Instances,
         starter: Starter,
         *,
         times: JobTimes,
-        limits: Limits,
+        limits: TenderLimits,
         runtime: Runtime,
         deployment: str,
     ) -> None:
-        self._table, self._queue, self._rows, self._fleet, self._starter = table, queue, rows, fleet, starter
+        self._table, self._queue, self._rows, self._ec2_instances, self._starter = (
+            table,
+            queue,
+            rows,
+            ec2_instances,
+            starter,
+        )
         self._times, self._limits, self._runtime, self._deployment = times, limits, runtime, deployment
 
-    def tend(self) -> Plan:
+    def tend(self) -> TenderPlan:
         """What was to be done."""
         # The work first: a job that ends in between costs a minute of a machine, one that comes waits a minute.
         work = self._work()
         rows = {row.number: row for row in self._rows.each()}
         now = self._runtime.now()
-        todo = plan(self._fleet.describe(), rows, work, self._limits, now)
+        todo = plan(self._ec2_instances.describe(), rows, work, self._limits, now)
         emit(self._deployment, now, {"MachinesUnwell": todo.unwell})
         for instance, reason in todo.stops:
             log({"machine": instance.number, "instance": instance.id, "cause": f"stopped: {reason}"})
             try:
-                self._fleet.stop(instance.id)
+                self._ec2_instances.stop(instance.id)
             except PASSING_ERRORS as error:
                 log({"machine": instance.number, "cause": f"{type(error).__name__} at StopInstances"})
         for instance in todo.starts:

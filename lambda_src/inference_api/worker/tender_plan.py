@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from inference_api.machines.fleet import PENDING, RUNNING, STOPPED, Instance
-from inference_api.machines.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, Machine, usual_boot
+from inference_api.machines.ec2_instances import PENDING, RUNNING, STOPPED, Instance
+from inference_api.machines.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, MachineRow, usual_boot
 
 # A worker stops its machine itself; one that is so late is broken.
 GRACE_IN_SECONDS = 300
@@ -18,7 +18,7 @@ class Work(NamedTuple):
     messages: int
 
 
-class Limits(NamedTuple):
+class TenderLimits(NamedTuple):
     """idle, boot, attempt: in seconds. batch: the jobs that one machine takes at once."""
 
     idle: float
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
     batch: int
 
 
-class Plan(NamedTuple):
+class TenderPlan(NamedTuple):
     """stops: with the reason of each. unwell: machines that run without working, and those that are gone."""
 
     starts: list[Instance]
@@ -35,7 +35,9 @@ class Plan(NamedTuple):
     unwell: int
 
 
-def plan(instances: Iterable[Instance], rows: Mapping[int, Machine], work: Work, limits: Limits, now: float) -> Plan:
+def plan(
+    instances: Iterable[Instance], rows: Mapping[int, MachineRow], work: Work, limits: TenderLimits, now: float
+) -> TenderPlan:
     """At most one start: a second machine gets a minute in which the first may take the jobs."""
     stops, coming, stopped = list[tuple[Instance, str]](), list[Instance](), list[Instance]()
     unwell, known = 0, {instance.id: instance for instance in instances}
@@ -56,22 +58,24 @@ def plan(instances: Iterable[Instance], rows: Mapping[int, Machine], work: Work,
     found = {instance.number for instance in known.values()}
     unwell += sum(row.number not in found for row in rows.values() if row.instance_id)
     more = work.waits and (not coming or work.messages > limits.batch * len(coming))
-    return Plan(stopped[:1] if more else [], stops, unwell)
+    return TenderPlan(stopped[:1] if more else [], stops, unwell)
 
 
-def _row_of(instance: Instance, rows: Mapping[int, Machine]) -> Machine | None:
+def _row_of(instance: Instance, rows: Mapping[int, MachineRow]) -> MachineRow | None:
     """What the instance's own worker has written since the instance was started."""
     row = rows.get(instance.number)
     return row if row and row.instance_id == instance.id and row.seen_at > instance.launched_at else None
 
 
-def _successor(instance: Instance, rows: Mapping[int, Machine], known: Mapping[str, Instance]) -> Instance | None:
+def _successor(instance: Instance, rows: Mapping[int, MachineRow], known: Mapping[str, Instance]) -> Instance | None:
     """The instance that has its number: an update makes a new one before it terminates the old one."""
     row = rows.get(instance.number)
     return known.get(row.instance_id) if row and row.instance_id != instance.id else None
 
 
-def _last_end(instance: Instance, rows: Mapping[int, Machine], successor: Instance | None, limits: Limits) -> float:
+def _last_end(
+    instance: Instance, rows: Mapping[int, MachineRow], successor: Instance | None, limits: TenderLimits
+) -> float:
     """Until then an instance that was replaced may work on jobs; 0 for any other.
 
     Its worker ends those in its hands, begins no others, and stops the machine.
@@ -87,7 +91,7 @@ def _stays(instance: Instance, last_end: float, now: float) -> str | None:
     return "it was replaced and goes on" if instance.state == RUNNING and now > last_end else None
 
 
-def _takes_jobs_soon(instance: Instance, row: Machine | None, usual: float, now: float) -> bool:
+def _takes_jobs_soon(instance: Instance, row: MachineRow | None, usual: float, now: float) -> bool:
     """One that boots for much longer than usual is not waited for."""
     if row and row.state != LOADING:
         return instance.state == RUNNING and row.state in (IDLE, BUSY)
@@ -95,7 +99,7 @@ def _takes_jobs_soon(instance: Instance, row: Machine | None, usual: float, now:
     return instance.state in (PENDING, RUNNING) and now - began <= 2 * usual
 
 
-def _problem(instance: Instance, row: Machine | None, limits: Limits, now: float) -> str | None:
+def _problem(instance: Instance, row: MachineRow | None, limits: TenderLimits, now: float) -> str | None:
     if instance.state != RUNNING:
         return None
     if row is None:
@@ -106,7 +110,7 @@ def _problem(instance: Instance, row: Machine | None, limits: Limits, now: float
     return "its model does not answer" if row.state == LOADING and now - last_ready > limits.boot else None
 
 
-def _is_forgotten(instance: Instance, row: Machine | None, work: Work, limits: Limits, now: float) -> bool:
+def _is_forgotten(instance: Instance, row: MachineRow | None, work: Work, limits: TenderLimits, now: float) -> bool:
     """Only a machine whose model has answered: the first boot, with its set-up, has a limit of its own."""
     if instance.state != RUNNING or row is None or row.state == LOADING or work.waits or work.runs:
         return False

@@ -9,7 +9,7 @@ from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.jobs.state.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
-from inference_api.keys.usage_row import Charge, Update
+from inference_api.keys.usage_row import KeyCharge, Update
 from inference_api.model.token_counts import tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
@@ -150,7 +150,7 @@ class Completion:
             said = tokens_of(answer.body) if answer else None
             prompt = said[0] if said and said[0] is not None else job.tokens_in
             completion = said[1] if said else tokens_by_length(job.output.size)
-        charge = Charge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
+        charge = KeyCharge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
         return self._usage.settlements(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:

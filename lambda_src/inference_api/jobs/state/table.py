@@ -49,7 +49,7 @@ class Reservation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Charge:
+class OwnerCharge:
     """The part of its owner's limits that a new job takes. tokens_per_day: None = no budget."""
 
     open_jobs: int
@@ -70,7 +70,9 @@ class JobTable:
         item = self._get(items.job_key(job_id), consistent=consistent)
         return self._alive(items.from_item(item)) if item else None
 
-    def add(self, job: Job, charge: Charge, reservation: Reservation | None, account: Update | None = None) -> None:
+    def add(
+        self, job: Job, charge: OwnerCharge, reservation: Reservation | None, account: Update | None = None
+    ) -> None:
         """account: the charge of the owner's key, in another table.
 
         Raises LimitReachedError, KeyTakenError, JobExistsError or RefusedUpdateError; then nothing was written.
@@ -213,7 +215,7 @@ class JobTable:
                 return
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
-    def _charge_tokens(self, job: Job, charge: Charge, most: int) -> Write:
+    def _charge_tokens(self, job: Job, charge: OwnerCharge, most: int) -> Write:
         row, expires_at = items.tokens_key(job.owner, charge.day), int(job.accepted_at) + 2 * _DAY_IN_SECONDS
         return self._writes.add(row, "tokens", charge.tokens, most=most, expires_at=expires_at)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.keys.named_key import NamedKey, prefix_of
+from inference_api.keys.named_key import AuthorizedKey, prefix_of
 
 METHOD = "arn:aws:execute-api:eu-west-1:111122223333:a1b2c3d4e5/v1/POST/chat/completions"
 NAMED = prefix_of("alice") + "A" * 40
@@ -40,9 +40,9 @@ def test_the_policy_covers_every_route_as_it_is_kept_for_all(authorize: Authoriz
 
 
 def test_a_named_key_is_known_by_its_first_characters(authorize: Authorize) -> None:
-    key = NamedKey.from_context(authorize(NAMED)["context"])
-    assert key == NamedKey("alice", tokens_per_minute=10**12, models=("a", "b"))
-    assert NamedKey.from_context(authorize(UNNAMED)["context"]) is None
+    key = AuthorizedKey.from_context(authorize(NAMED)["context"])
+    assert key == AuthorizedKey("alice", tokens_per_minute=10**12, models=("a", "b"))
+    assert AuthorizedKey.from_context(authorize(UNNAMED)["context"]) is None
 
 
 def test_limits_are_texts_which_api_gateway_leaves_as_they_are(authorize: Authorize) -> None:
@@ -75,4 +75,4 @@ def test_the_principal_tells_nothing_of_the_key(authorize: Authorize) -> None:
 def test_a_key_that_has_the_model_by_one_name_has_it_by_all(
     models: tuple[str, ...] | None, asked: object, may: bool
 ) -> None:
-    assert NamedKey("alice", models=models).may_ask_for(asked, ("org/model", "alias")) is may
+    assert AuthorizedKey("alice", models=models).may_ask_for(asked, ("org/model", "alias")) is may

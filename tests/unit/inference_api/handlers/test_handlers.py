@@ -153,7 +153,7 @@ def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.Cap
     [
         (500, "configuration-1", {"ModelFailures": 1, "ModelTimeouts": 0}),
         (500, None, {"ModelFailures": 1, "ModelTimeouts": 0}),  # nobody can tell
-        (500, "configuration-0", {}),  # the fleet before the update failed
+        (500, "configuration-0", {}),  # the configuration before the update failed
         (422, "configuration-1", {}),
         (0, "configuration-1", {"ModelTimeouts": 1}),
     ],

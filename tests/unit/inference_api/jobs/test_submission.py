@@ -12,7 +12,7 @@ from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.submission import Submission
 from inference_api.keys.key_usage import KeyUsage
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.openai.call import OpenAICall
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import ApiError
@@ -29,7 +29,7 @@ from simulation.scheduler import Scheduler
 OWNER = "a" * 32
 # Four bytes a token, and the answer's limit.
 BODY, TOKENS = {"prompt": "12345678", "max_tokens": 40}, 42
-REQUEST = Request(json.dumps(BODY).encode(), "application/json", OWNER, key=NamedKey("k", tokens_per_month=100))
+REQUEST = Request(json.dumps(BODY).encode(), "application/json", OWNER, key=AuthorizedKey("k", tokens_per_month=100))
 CALL = OpenAICall(BODY, "prompt", False, "model", False, False, True, True)
 
 

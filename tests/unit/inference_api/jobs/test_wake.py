@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inference_api.jobs.state.job import SUCCEEDED, Job
-from inference_api.jobs.state.table import Accepted, Charge, Reservation
+from inference_api.jobs.state.table import Accepted, OwnerCharge, Reservation
 from inference_api.jobs.submission import Submission
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.request_rules import RequestRules
@@ -30,7 +30,7 @@ class Parts:
     def get(self, job_id: str) -> Job | None:
         return self.job
 
-    def add(self, job: Job, charge: Charge, reservation: Reservation) -> None:
+    def add(self, job: Job, charge: OwnerCharge, reservation: Reservation) -> None:
         assert charge.tokens == 0
         self.job = job
         self.replaced.append(reservation.replaces)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference_api.keys.key_usage import MOST_ABANDONED, KeyUsage
-from inference_api.keys.named_key import NamedKey
-from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS, Charge
+from inference_api.keys.named_key import AuthorizedKey
+from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS, KeyCharge
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import Runtime
 from simulation.aws.dynamodb import DynamoDb
@@ -64,7 +64,7 @@ def counter(clock: Clock) -> tuple[KeyUsage, LosingTable]:
     return KeyUsage(table, "usage", Runtime(now=lambda: clock.now)), table
 
 
-def refusal(usage: KeyUsage, key: NamedKey, tokens: int = 1) -> ApiError:
+def refusal(usage: KeyUsage, key: AuthorizedKey, tokens: int = 1) -> ApiError:
     with pytest.raises(ApiError) as raised:
         usage.admit("owner", key, tokens, 0)
     return raised.value
@@ -73,7 +73,7 @@ def refusal(usage: KeyUsage, key: NamedKey, tokens: int = 1) -> ApiError:
 def test_a_key_at_its_minute_is_refused_until_the_next_one() -> None:
     clock = Clock()
     usage, _ = counter(clock)
-    key = NamedKey("a", tokens_per_minute=100)
+    key = AuthorizedKey("a", tokens_per_minute=100)
     usage.settle(usage.admit("owner", key, 10, 90), 10, 90)
     error = refusal(usage, key)
     assert (error.status, error.code, error.retry_after_in_seconds) == (429, "tokens_per_minute_exceeded", 60)
@@ -86,7 +86,7 @@ def test_a_key_at_its_month_is_refused_until_the_next_one() -> None:
     clock = Clock()
     clock.now -= 86_400
     usage, _ = counter(clock)
-    key = NamedKey("a", tokens_per_month=100)
+    key = AuthorizedKey("a", tokens_per_month=100)
     usage.settle(usage.admit("owner", key, 10, 10), 60, 40)
     clock.now += 3600
     error = refusal(usage, key)
@@ -97,7 +97,7 @@ def test_a_key_at_its_month_is_refused_until_the_next_one() -> None:
 
 def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
     usage, _ = counter(Clock())
-    key = NamedKey("a", tokens_per_minute=100, tokens_per_month=100)
+    key = AuthorizedKey("a", tokens_per_minute=100, tokens_per_month=100)
     charge = usage.admit("owner", key, 10, 4096)
     refusal(usage, key)
     usage.settle(charge, 8, 20)
@@ -106,7 +106,7 @@ def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
 
 def test_a_call_that_was_not_made_is_not_counted() -> None:
     usage, table = counter(Clock())
-    key = NamedKey("a", tokens_per_minute=100, tokens_per_month=100)
+    key = AuthorizedKey("a", tokens_per_minute=100, tokens_per_month=100)
     usage.withdraw(usage.admit("owner", key, 10, 4096))
     assert [table.count(name) for name in ("requests", "errors", "charged", "minute_charged")] == [0, 0, 0, 0]
     assert usage.admit("owner", key, 10, 10)
@@ -116,7 +116,7 @@ def test_what_a_long_answer_took_on_top_counts_in_the_minute_of_its_end() -> Non
     clock = Clock()
     clock.now += 3600
     usage, _ = counter(clock)
-    key = NamedKey("a", tokens_per_minute=100)
+    key = AuthorizedKey("a", tokens_per_minute=100)
     long_one = usage.admit("owner", key, 10, 20)
     clock.now += 60
     usage.settle(usage.admit("owner", key, 10, 0), 10, 0)
@@ -126,7 +126,7 @@ def test_what_a_long_answer_took_on_top_counts_in_the_minute_of_its_end() -> Non
 
 def test_another_owner_has_limits_of_its_own() -> None:
     usage, _ = counter(Clock())
-    key = NamedKey("a", tokens_per_minute=1)
+    key = AuthorizedKey("a", tokens_per_minute=1)
     usage.admit("owner", key, 10, 10)
     assert usage.admit("another", key, 10, 10)
 
@@ -135,12 +135,12 @@ def test_a_failing_table_refuses_calls_and_loses_no_answer(capsys: pytest.Captur
     usage, table = counter(Clock())
     table.lose = "before"
     with pytest.raises(ReadTimeoutError):  # a 503 of the route
-        usage.admit("owner", NamedKey("a", tokens_per_minute=5), 10, 10)
-    charge = usage.admit("owner", NamedKey("a", tokens_per_minute=5), 10, 10)
+        usage.admit("owner", AuthorizedKey("a", tokens_per_minute=5), 10, 10)
+    charge = usage.admit("owner", AuthorizedKey("a", tokens_per_minute=5), 10, 10)
     table.lose = "before"
     usage.settle(charge, 1, 1)
     assert "ReadTimeoutError at counting tokens" in json.loads(capsys.readouterr().out)["cause"]
-    refusal(usage, NamedKey("a", tokens_per_minute=5))  # the charge stays
+    refusal(usage, AuthorizedKey("a", tokens_per_minute=5))  # the charge stays
 
 
 @pytest.mark.parametrize("how", ["settle", "withdraw"])
@@ -169,7 +169,7 @@ def test_a_call_whose_function_died_costs_its_prompt_and_no_longer_weighs_on_the
     clock = Clock()
     clock.now -= 86_400
     usage, table = counter(clock)
-    key = NamedKey("a", tokens_per_month=100)
+    key = AuthorizedKey("a", tokens_per_month=100)
     usage.admit("owner", key, 10, 4096)
     clock.now += LONGEST_CALL_IN_SECONDS - 60
     refusal(usage, key)
@@ -215,9 +215,9 @@ def test_no_order_of_calls_and_losses_opens_the_gate_or_counts_twice(
     """The model has the open charges. A charge ends once: by its call, or as abandoned at an admission."""
     clock = Clock()
     usage, table = counter(clock)
-    key = NamedKey("a", tokens_per_minute=per_minute, tokens_per_month=per_month)
-    under_way: list[Charge] = []
-    still_open: list[Charge] = []
+    key = AuthorizedKey("a", tokens_per_minute=per_minute, tokens_per_month=per_month)
+    under_way: list[KeyCharge] = []
+    still_open: list[KeyCharge] = []
     months, minutes = Counter[str](), Counter[int]()
     latest: dict[str, int] = {}  # minute of a month's last admission
     totals = Counter[str]()

@@ -7,37 +7,37 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from inference_api.machines.readiness import Readiness
-from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, MachineRow
 from inference_api.shared.errors import ApiError
 
 NOW = 10_000.0
-ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000, boot_in_seconds=90, asked_at=4000)
+ASLEEP = MachineRow(0, "i-0", IDLE, seen_at=5000, ready_at=5000, boot_in_seconds=90, asked_at=4000)
 
 
 class Rows:
-    def __init__(self, *rows: Machine, fail: bool = False) -> None:
+    def __init__(self, *rows: MachineRow, fail: bool = False) -> None:
         self.rows, self.fail, self.reads = rows, fail, 0
 
-    def each(self) -> Iterator[Machine]:
+    def each(self) -> Iterator[MachineRow]:
         self.reads += 1
         if self.fail:
             raise EndpointConnectionError(endpoint_url="https://dynamodb")
         yield from self.rows
 
 
-def of(*rows: Machine, fail: bool = False) -> Readiness:
+def of(*rows: MachineRow, fail: bool = False) -> Readiness:
     known: Any = Rows(*rows, fail=fail)
     return Readiness(known, lambda: NOW, boot_limit=900)
 
 
 def test_no_job_is_taken_before_a_model_has_answered() -> None:
     with pytest.raises(ApiError) as caught:
-        of(Machine(0, "i-0", LOADING, seen_at=NOW)).demand()
+        of(MachineRow(0, "i-0", LOADING, seen_at=NOW)).demand()
     assert (caught.value.status, caught.value.code) == (503, "endpoint_not_ready")
 
 
 def test_jobs_are_taken_while_all_machines_sleep() -> None:
-    of(ASLEEP, Machine(1)).demand()
+    of(ASLEEP, MachineRow(1)).demand()
 
 
 def test_rows_that_cannot_be_read_refuse_nothing() -> None:
@@ -72,7 +72,7 @@ def test_the_gate_is_asked_until_it_has_opened() -> None:
     ],
 )
 def test_a_caller_waits_for_what_is_left_of_the_usual_boot(changes: dict[str, Any], seconds: int) -> None:
-    assert of(Machine(**(vars(ASLEEP) | changes)), Machine(1)).seconds_until_ready() == seconds
+    assert of(MachineRow(**(vars(ASLEEP) | changes)), MachineRow(1)).seconds_until_ready() == seconds
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_caller_waits_for_what_is_left_of_the_usual_boot(changes: dict[str, An
     ],
 )
 def test_the_status_of_the_machines(changes: dict[str, Any], status: str) -> None:
-    assert of(Machine(**(vars(ASLEEP) | changes))).describe()["status"] == status
+    assert of(MachineRow(**(vars(ASLEEP) | changes))).describe()["status"] == status
 
 
 def test_a_start_is_shown_with_its_time() -> None:
-    starting = Machine(**(vars(ASLEEP) | {"asked_at": NOW - 30}))
+    starting = MachineRow(**(vars(ASLEEP) | {"asked_at": NOW - 30}))
     assert of(starting).describe() == {"status": "Starting", "since": NOW - 30, "usual_seconds": 90}
     assert of(ASLEEP).describe()["since"] is None

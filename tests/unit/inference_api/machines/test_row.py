@@ -9,19 +9,19 @@ from inference_api.machines.row import (
     LOADING,
     SILENT_IN_SECONDS,
     STOPPING,
-    Machine,
+    MachineRow,
     beat,
     begin_service,
     from_item,
     register,
 )
 
-ASLEEP = Machine(0, "i-1", IDLE, seen_at=1000, ready_at=1000, busy_at=900, boot_in_seconds=80, asked_at=5000)
+ASLEEP = MachineRow(0, "i-1", IDLE, seen_at=1000, ready_at=1000, busy_at=900, boot_in_seconds=80, asked_at=5000)
 
 
 @pytest.mark.parametrize(("state", "alive"), [(IDLE, True), (BUSY, True), (LOADING, False), (STOPPING, False)])
 def test_a_machine_takes_jobs_while_it_beats_and_its_model_is_there(state: str, alive: bool) -> None:
-    machine = Machine(0, "i-1", state, seen_at=1000)
+    machine = MachineRow(0, "i-1", state, seen_at=1000)
     assert machine.is_alive(1000 + ALIVE_IN_SECONDS) is alive
     assert not machine.is_alive(1000 + ALIVE_IN_SECONDS + 0.001)
 
@@ -33,7 +33,7 @@ def test_a_boot_lasts_from_the_start_that_was_asked_for_to_the_first_answer() ->
 
 
 def test_a_start_by_somebody_else_is_not_measured() -> None:
-    row = Machine(0, "i-1", IDLE, seen_at=6000, asked_at=5000, boot_in_seconds=80)
+    row = MachineRow(0, "i-1", IDLE, seen_at=6000, asked_at=5000, boot_in_seconds=80)
     assert begin_service(register(row, "i-1", 9000), row, 9070).boot_in_seconds == 80
 
 
@@ -57,4 +57,4 @@ def test_a_beat_without_the_model_says_so() -> None:
 
 def test_attributes_of_another_version_are_ignored() -> None:
     item = {"pk": {"S": "machine#3"}, "state": {"S": IDLE}, "seen_at": {"N": "1.500"}, "new": {"S": "x"}}
-    assert from_item(3, item) == Machine(3, state=IDLE, seen_at=1.5)
+    assert from_item(3, item) == MachineRow(3, state=IDLE, seen_at=1.5)

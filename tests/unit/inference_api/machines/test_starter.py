@@ -10,22 +10,22 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnec
 
 from inference_api.jobs.backends.machine_backend import MachineBackend
 from inference_api.jobs.state.transitions import accept
-from inference_api.machines.fleet import Fleet
-from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, Machine
+from inference_api.machines.ec2_instances import Ec2Instances
+from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, USUAL_BOOT_IN_SECONDS, MachineRow
 from inference_api.machines.starter import Starter
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import OutOfTimeError, Runtime
 
 NOW = 10_000.0
-ASLEEP = Machine(0, "i-0", IDLE, seen_at=5000, ready_at=5000)
-OTHER = Machine(1, "i-1", IDLE, seen_at=5000, ready_at=5000)
+ASLEEP = MachineRow(0, "i-0", IDLE, seen_at=5000, ready_at=5000)
+OTHER = MachineRow(1, "i-1", IDLE, seen_at=5000, ready_at=5000)
 
 
 class Rows:
-    def __init__(self, *rows: Machine) -> None:
+    def __init__(self, *rows: MachineRow) -> None:
         self.rows, self.notes = rows, list[tuple[str, int]]()
 
-    def each(self) -> Iterator[Machine]:
+    def each(self) -> Iterator[MachineRow]:
         yield from self.rows
 
     def note_tried(self, number: int, now: float) -> None:
@@ -73,7 +73,7 @@ def refusal(code: str, status: int = 400) -> ClientError:
 
 def wake(rows: Rows, ec2: Ec2) -> list[str]:
     known: Any = rows
-    Starter(known, Fleet(lambda: ec2, "stack"), Runtime(now=lambda: NOW), "stack").wake()
+    Starter(known, Ec2Instances(lambda: ec2, "stack"), Runtime(now=lambda: NOW), "stack").wake()
     return ec2.asked
 
 
@@ -86,28 +86,28 @@ def test_a_sleeping_machine_is_started() -> None:
 @pytest.mark.parametrize(
     "second",
     [
-        Machine(1, "i-1", BUSY, seen_at=NOW - 20),
-        Machine(1, "i-1", LOADING, seen_at=NOW - 20),
-        Machine(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 29),
-        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS),
-        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 300, boot_in_seconds=300),
+        MachineRow(1, "i-1", BUSY, seen_at=NOW - 20),
+        MachineRow(1, "i-1", LOADING, seen_at=NOW - 20),
+        MachineRow(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 29),
+        MachineRow(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS),
+        MachineRow(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 300, boot_in_seconds=300),
     ],
 )
-def test_nothing_is_started_while_a_machine_takes_jobs_or_is_about_to(second: Machine) -> None:
+def test_nothing_is_started_while_a_machine_takes_jobs_or_is_about_to(second: MachineRow) -> None:
     assert wake(Rows(ASLEEP, second), Ec2()) == []
 
 
 @pytest.mark.parametrize(
     "second",
     [
-        Machine(1, "i-1", STOPPING, seen_at=NOW - 5),
-        Machine(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 30),
-        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS - 1),
-        Machine(1, "i-1", IDLE, seen_at=NOW - 95, asked_at=NOW - 100),  # it has been here, and is gone
-        Machine(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 40, tried_at=NOW - 40, refused_at=NOW - 38),
+        MachineRow(1, "i-1", STOPPING, seen_at=NOW - 5),
+        MachineRow(1, "i-1", IDLE, seen_at=5000, tried_at=NOW - 30),
+        MachineRow(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - USUAL_BOOT_IN_SECONDS - 1),
+        MachineRow(1, "i-1", IDLE, seen_at=NOW - 95, asked_at=NOW - 100),  # it has been here, and is gone
+        MachineRow(1, "i-1", IDLE, seen_at=5000, asked_at=NOW - 40, tried_at=NOW - 40, refused_at=NOW - 38),
     ],
 )
-def test_a_machine_that_stops_or_was_asked_long_ago_is_no_reason_to_wait(second: Machine) -> None:
+def test_a_machine_that_stops_or_was_asked_long_ago_is_no_reason_to_wait(second: MachineRow) -> None:
     assert wake(Rows(ASLEEP, second), Ec2()) == ["i-0"]
 
 
@@ -129,14 +129,14 @@ def test_a_machine_that_goes_down_is_the_last_to_be_asked() -> None:
 def test_many_jobs_that_are_sent_at_once_ask_once(outcome: Any) -> None:
     rows: Any = NotedRows(replace(ASLEEP, state=STOPPING))
     ec2, times = Ec2(i_0=outcome), iter(range(600))
-    starter = Starter(rows, Fleet(lambda: ec2, "stack"), Runtime(now=lambda: NOW + next(times) / 10), "stack")
+    starter = Starter(rows, Ec2Instances(lambda: ec2, "stack"), Runtime(now=lambda: NOW + next(times) / 10), "stack")
     for _ in range(100):
         starter.wake()
     assert ec2.asked == ["i-0"]
 
 
 def test_a_machine_that_has_never_registered_is_left_to_the_tender() -> None:
-    assert wake(Rows(Machine(0)), Ec2()) == []
+    assert wake(Rows(MachineRow(0)), Ec2()) == []
 
 
 def test_one_that_cannot_be_started_is_followed_by_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_a_start_without_an_answer_may_have_been_taken(error: Exception, capsys:
 
 def test_a_table_that_fails_does_not_reach_the_caller_either() -> None:
     class Failing(Rows):
-        def each(self) -> Iterator[Machine]:
+        def each(self) -> Iterator[MachineRow]:
             raise refusal("ThrottlingException")
 
     assert wake(Failing(ASLEEP), Ec2()) == []

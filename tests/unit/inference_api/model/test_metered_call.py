@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inference_api.keys.usage_row import Charge
+from inference_api.keys.usage_row import KeyCharge
 from inference_api.model.metered_call import MeteredCall
 from inference_api.model.token_counts import most_tokens, tokens_of
 from inference_api.shared import errors
@@ -20,10 +20,10 @@ class Counted:
         self.said: list[tuple[int, int, bool]] = []
         self.withdrawn = 0
 
-    def withdraw(self, charge: Charge) -> None:
+    def withdraw(self, charge: KeyCharge) -> None:
         self.withdrawn += 1
 
-    def settle(self, charge: Charge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
+    def settle(self, charge: KeyCharge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
         self.said.append((tokens_in, tokens_out, failed))
 
 
@@ -36,7 +36,7 @@ def counted() -> Counted:
 def call(counted: Counted) -> MeteredCall:
     """Charged with 7 tokens of its prompt and 100 of its answer."""
     usage: Any = counted
-    return MeteredCall(usage, Charge("owner", 0, 7, 100))
+    return MeteredCall(usage, KeyCharge("owner", 0, 7, 100))
 
 
 def stream(*pieces: bytes, error: Exception | None = None) -> Iterator[bytes]:

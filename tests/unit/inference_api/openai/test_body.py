@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from inference_api.keys.named_key import NamedKey
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.model import deployed_engine
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
@@ -210,7 +210,7 @@ def test_where_the_engine_takes_any_name_so_do_we(deploy: Deploy, engine: str) -
     deploy(engine)
     call = read(CHAT | {"model": "dummy"}, chat=True)
     assert (call.model, call.document.get("model")) == (MODEL, "dummy" if engine == "custom" else None)
-    key = NamedKey("alice", models=(MODEL,))
+    key = AuthorizedKey("alice", models=(MODEL,))
     with pytest.raises(ApiError) as caught:
         read_call(json.dumps(CHAT | {"model": "dummy"}).encode(), None, chat=True, key=key)
     assert caught.value.code == "model_not_found"

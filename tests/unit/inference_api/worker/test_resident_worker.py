@@ -14,7 +14,7 @@ from inference_api.jobs import worker
 from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
-from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, Machine
+from inference_api.machines.row import BUSY, IDLE, LOADING, STOPPING, MachineRow
 from inference_api.machines.rows import ReplacedError
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
@@ -38,13 +38,13 @@ class Rows:
         self.states: list[str] = []
         self.failures: dict[str, list[Exception]] = {}
 
-    def get(self, number: int) -> Machine:
-        return Machine(number)
+    def get(self, number: int) -> MachineRow:
+        return MachineRow(number)
 
-    def register(self, row: Machine) -> None:
+    def register(self, row: MachineRow) -> None:
         self.beat(row)
 
-    def beat(self, row: Machine) -> None:
+    def beat(self, row: MachineRow) -> None:
         if self.failures.get(row.state):
             raise self.failures[row.state].pop(0)
         self.states.append(row.state)

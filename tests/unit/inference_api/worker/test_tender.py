@@ -11,12 +11,12 @@ from botocore.exceptions import EndpointConnectionError
 
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
-from inference_api.machines.fleet import RUNNING, STOPPED, Fleet, Instance
-from inference_api.machines.row import IDLE, Machine
+from inference_api.machines.ec2_instances import RUNNING, STOPPED, Ec2Instances, Instance
+from inference_api.machines.row import IDLE, MachineRow
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from inference_api.worker.tender import Tender
-from inference_api.worker.tender_plan import Limits
+from inference_api.worker.tender_plan import TenderLimits
 
 NOW = 100_000.0
 TIMES = JobTimes(deadline=7200, retention=3600, invocation_timeout=900)
@@ -35,17 +35,17 @@ def started(*jobs: Job, messages: int = 1) -> bool:
     )
     asked: list[str] = []
     queue: Any = SimpleNamespace(count_waiting=lambda: messages)
-    rows: Any = SimpleNamespace(each=lambda: iter([Machine(0, "i-0", IDLE, seen_at=1, ready_at=1)]))
-    fleet: Any = SimpleNamespace(describe=lambda: [SLEEPING])
+    rows: Any = SimpleNamespace(each=lambda: iter([MachineRow(0, "i-0", IDLE, seen_at=1, ready_at=1)]))
+    ec2_instances: Any = SimpleNamespace(describe=lambda: [SLEEPING])
     starter: Any = SimpleNamespace(start=lambda number, instance_id: asked.append(instance_id))
-    tender_of(table, queue, rows, fleet, starter).tend()
+    tender_of(table, queue, rows, ec2_instances, starter).tend()
     return asked == ["i-0"]
 
 
-def tender_of(table: Any, queue: Any, rows: Any, fleet: Any, starter: Any) -> Tender:
-    limits, runtime = Limits(1800, 900, 900, 4), Runtime(now=lambda: NOW)
+def tender_of(table: Any, queue: Any, rows: Any, ec2_instances: Any, starter: Any) -> Tender:
+    limits, runtime = TenderLimits(1800, 900, 900, 4), Runtime(now=lambda: NOW)
     return Tender(
-        table, queue, rows, fleet, starter, times=TIMES, limits=limits, runtime=runtime, deployment="gpt2-ec2"
+        table, queue, rows, ec2_instances, starter, times=TIMES, limits=limits, runtime=runtime, deployment="gpt2-ec2"
     )
 
 
@@ -83,10 +83,10 @@ def test_a_machine_that_cannot_be_stopped_keeps_no_other_from_its_start(capsys: 
     job = accepted()
     table: Any = SimpleNamespace(due=lambda shard, within: iter([(0.0, job.id)]), get=lambda job_id: job)
     queue: Any = SimpleNamespace(count_waiting=lambda: 1)
-    rows: Any = SimpleNamespace(each=lambda: iter([Machine(0), Machine(1)]))
-    fleet: Any = SimpleNamespace(describe=lambda: [SLEEPING, hung], stop=stop)
+    rows: Any = SimpleNamespace(each=lambda: iter([MachineRow(0), MachineRow(1)]))
+    ec2_instances: Any = SimpleNamespace(describe=lambda: [SLEEPING, hung], stop=stop)
     starter: Any = SimpleNamespace(start=lambda number, instance_id: asked.append(instance_id))
-    tender_of(table, queue, rows, fleet, starter).tend()
+    tender_of(table, queue, rows, ec2_instances, starter).tend()
     assert asked == ["i-0"]
     assert '"MachinesUnwell": 1' in capsys.readouterr().out
 
@@ -110,7 +110,7 @@ def test_instances_come_in_pages_and_only_those_of_the_stack_are_asked_for() -> 
         return next(page)
 
     client = SimpleNamespace(describe_instances=describe_instances)
-    found = Fleet(lambda: client, "gpt2-ec2").describe()
+    found = Ec2Instances(lambda: client, "gpt2-ec2").describe()
     assert found == [Instance("i-0", 0, RUNNING, NOW), Instance("i-1", 1, RUNNING, NOW)]
     assert requests[1]["NextToken"] == "1"
     assert {"Name": "tag:slipway:deployment", "Values": ["gpt2-ec2"]} in requests[0]["Filters"]

@@ -30,7 +30,7 @@ class StoppingError(Exception):
     """The instance is on its way down and can't be started now."""
 
 
-class Fleet:
+class Ec2Instances:
     """new_client: makes botocore's `ec2`, which takes a second, so only on first use."""
 
     def __init__(self, new_client: Callable[[], Any], stack: str) -> None:
