@@ -9,7 +9,7 @@ from slipway.changes.beside_resources import beside_the_resources
 from slipway.changes.change import RENAMED, Change, rank
 from slipway.changes.exposure.doors import opened
 from slipway.changes.template.branches import with_both_branches
-from slipway.changes.template.resources import RETAINING, Resource, resources_of
+from slipway.changes.template.resources import RETAINING, Resource, Resources, resources_of
 from slipway.changes.template.values import shown
 from slipway.changes.update.comparison import Difference
 from slipway.changes.update.data_loss import lost_settings
@@ -21,7 +21,6 @@ from slipway.changes.update.replacement import Update, updates
 from slipway.changes.update.schema import BILLED_BY_THE_HOUR, stateful_types
 from slipway.changes.update.wording import quiet, said_of
 
-Resources = dict[str, Resource]
 _API = "AWS::ApiGateway::RestApi"
 _TEMPLATES = {"TemplateURL", "TemplateBody"}  # properties of resources that create stacks
 

@@ -1,7 +1,6 @@
-"""Small updates whose meaning is known: before, after, and every kind of change that they have to be.
+"""Small updates with a known meaning: the templates before and after, and the kinds of change that they must be.
 
-What replaces is in the resource schemas ("Update requires" of the template reference); where a row needs another source
-it is named beside it.
+Replacements follow the resource schemas ("Update requires" in the template reference). A comment names any other source.
 """
 
 # ruff: noqa: E501  one row, one line
@@ -15,7 +14,7 @@ Template = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """meaning: "<logical id> <kind>" of every change but `nothing`, which stands alone where nothing else is meant."""
+    """One update. meaning: "<logical id> <kind>" of every change; `nothing` only where it is the only one."""
 
     name: str
     before: Template
@@ -290,7 +289,7 @@ OTHERS = [
     one("a custom resource", "CloudFormation::CustomResource", {"ServiceToken": "t", "A": 1}, {"ServiceToken": "t", "A": 2}, "unknown"),
     one("a stack with another template", "CloudFormation::Stack", {"TemplateURL": "a"}, {"TemplateURL": "b"}, "unknown"),
     one("what the macro of SAM makes", "Serverless::Function", {"Policies": ["a"]}, {"Policies": ["b"]}, "unknown"),
-    one("a type that nobody knows", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
+    one("a type without a schema", "Nowhere::Thing", {"A": 1}, {"A": 2}, "unknown"),
     one("what a group launches", "AutoScaling::AutoScalingGroup", {"LaunchTemplate": {"Version": "1"}}, {"LaunchTemplate": {"Version": "2"}}, "may-be-replaced", UpdatePolicy={"AutoScalingReplacingUpdate": {"WillReplace": True}}),
     Known("a group's update policy", of(R=a("AutoScaling::AutoScalingGroup")), of(R=a("AutoScaling::AutoScalingGroup", UpdatePolicy={"AutoScalingRollingUpdate": {}})), {"R nothing"}),
     one("a secret's lost policy", "SecretsManager::ResourcePolicy", {"SecretId": "s", "ResourcePolicy": policy(READ, DENIED)}, {"SecretId": "s", "ResourcePolicy": policy(READ)}, "permission-widened"),
@@ -387,7 +386,7 @@ PERMISSION = [
 
 
 def method(authorization: str, verb: str = "GET") -> dict[str, Any]:
-    """Of the API A."""
+    """A method of the API A."""
     return a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": verb, "AuthorizationType": authorization})
 
 

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from slipway.changes.access.policies import documents
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resource, Resources
 from slipway.changes.template.values import as_list, logical_id_in, shown
-
-Resources = dict[str, Resource]
 
 ROLE = "AWS::IAM::Role"
 _POLICY = "AWS::IAM::Policy"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from slipway.changes.access.model_names import model_names
 from slipway.changes.access.policies import grants_of
-from slipway.changes.access.routes import Admission, Resources, listed, routes
-from slipway.changes.template.resources import Resource
+from slipway.changes.access.routes import Admission, listed, routes
+from slipway.changes.template.resources import Resource, Resources
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
 """The properties of a route that decide which callers it admits."""

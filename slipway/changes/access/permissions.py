@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from slipway.changes.access.attachments import Resources, managed_policies, policies
+from slipway.changes.access.attachments import managed_policies, policies
 from slipway.changes.access.grants import Grant
 from slipway.changes.access.policies import grants_of, is_policy
 from slipway.changes.access.roles import acting_roles
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resource, Resources
 from slipway.changes.template.values import as_list, logical_id_in, shown
 
 _Place = tuple[Resource, str]  # the resource and the property that grant it

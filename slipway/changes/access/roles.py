@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from slipway.changes.access.attachments import ROLE, Resources
+from slipway.changes.access.attachments import ROLE
 from slipway.changes.access.policies import is_policy
 from slipway.changes.template.resolve import is_function
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resource, Resources
 from slipway.changes.template.values import logical_id_in, shown
 
 _PROFILE = "AWS::IAM::InstanceProfile"

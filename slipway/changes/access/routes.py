@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, Resources, values_at
 from slipway.changes.template.values import as_list, logical_id_in, shown, text_of
 
-Resources = dict[str, Resource]
 ROUTE_TYPE = "AWS::ApiGateway::Method"
 OPEN = "NONE"
 _MOST_NAMES = 3

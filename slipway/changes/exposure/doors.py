@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from slipway.changes.access.attachments import Resources, guarded, guarding
+from slipway.changes.access.attachments import guarded, guarding
 from slipway.changes.access.grants import Grant
 from slipway.changes.access.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
 from slipway.changes.exposure.policies import public_grants
 from slipway.changes.exposure.security_groups import PublicRule, public_rules
 from slipway.changes.exposure.settings import public_settings
-from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, Resources, values_at
 from slipway.changes.template.values import as_list, logical_id_in
 
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resources
 from slipway.changes.template.values import as_list, text_of
 
 
-def with_both_branches(resources: dict[str, Resource]) -> dict[str, Resource]:
+def with_both_branches(resources: Resources) -> Resources:
     """Replace each Fn::If whose condition is unknown by the list of both outcomes.
 
     "" stands for AWS::NoValue. A statement of a policy keeps the condition, as one more entry of the statement.

@@ -25,7 +25,11 @@ class Resource:
     attributes: dict[str, Any]
 
 
-def resources_of(template: dict[str, Any], values: dict[str, str], region: str) -> dict[str, Resource]:
+Resources = dict[str, Resource]
+"""Resources by logical id."""
+
+
+def resources_of(template: dict[str, Any], values: dict[str, str], region: str) -> Resources:
     """The resources by logical id, without those whose condition is false."""
     resolver = Resolver(template, values, region)
     found = {}

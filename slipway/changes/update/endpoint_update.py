@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, Resources, values_at
 from slipway.changes.template.values import as_list, logical_id_in, shown
 from slipway.changes.update.price import usd_per_hour, usd_per_instance
 from slipway.changes.update.replacement import Update
-
-Resources = Mapping[str, Resource]
 
 _ENDPOINT, _TARGET = "AWS::SageMaker::Endpoint", "AWS::ApplicationAutoScaling::ScalableTarget"
 _OF_UPDATES = ("DeploymentConfig", "ExcludeRetainedVariantProperties", "RetainAllVariantProperties")

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resource, Resources
 from slipway.changes.template.values import shown
 from slipway.changes.update.replacement import Update
 from slipway.changes.update.schema import schema_of
-
-Resources = dict[str, Resource]
 
 # The property that names the scope in which a name must be unique, if that is smaller than the account and region.
 # Source: the services' API references.

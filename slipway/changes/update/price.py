@@ -3,10 +3,10 @@
 from typing import Any
 
 from llm_hosting.catalog.instances import ec2_instances, instances
-from slipway.changes.template.resources import Resource, values_at
+from slipway.changes.template.resources import Resource, Resources, values_at
 
 
-def usd_per_hour(resource: Resource, resources: dict[str, Resource]) -> float | None:
+def usd_per_hour(resource: Resource, resources: Resources) -> float | None:
     """The price of a resource's instances; None if it has none, or if template or catalog do not tell their price."""
     properties = resource.properties
     if resource.type == "AWS::SageMaker::EndpointConfig":
@@ -36,7 +36,7 @@ def usd_per_instance(endpoint_type: str) -> float | None:
     return known.usd_per_hour if known else None
 
 
-def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
+def _type_of(properties: dict[str, Any], resources: Resources) -> Any:
     """The type of an instance: its own, or that of its launch template."""
     if "InstanceType" in properties:
         return properties["InstanceType"]
@@ -49,7 +49,7 @@ def _type_of(properties: dict[str, Any], resources: dict[str, Resource]) -> Any:
     return None
 
 
-def _starts_here(template: Resource, resources: dict[str, Resource]) -> bool:
+def _starts_here(template: Resource, resources: Resources) -> bool:
     """Whether an instance in the same template uses the launch template, and so is billed itself."""
     references = [found for each in resources.values() for found in values_at(each.properties, ["LaunchTemplate"])]
     return any(template.logical_id in str(each) for each in references)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipway.changes.template.resolve import is_function
-from slipway.changes.template.resources import Resource
+from slipway.changes.template.resources import Resource, Resources
 from slipway.changes.update.comparison import ABSENT, Difference, differences
 from slipway.changes.update.schema import Path, Schema, schema_of
 from slipway.changes.update.uncertainty import may_be_equal
@@ -53,7 +53,7 @@ class Update:
         return bool(self.maybe_replacing) and not self.replacing
 
 
-def updates(before: dict[str, Resource], after: dict[str, Resource], region: str) -> dict[str, Update]:
+def updates(before: Resources, after: Resources, region: str) -> dict[str, Update]:
     """The updates by logical id, of resources that keep their type; repeated until no more references change."""
     both = [name for name in before if name in after and before[name].type == after[name].type]
     marks: dict[str, dict[str, str]] = {}

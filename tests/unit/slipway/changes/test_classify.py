@@ -25,7 +25,7 @@ def test_an_update_means_what_is_known_of_it(known: Known) -> None:
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
 def test_every_update_is_told(known: Known) -> None:
-    """Rows that mean nothing at all are those whose templates are two forms of the same."""
+    """A row without a meaning has two forms of one template."""
     assert bool(classify(known.before, known.after)) == bool(known.meaning)
 
 
@@ -95,7 +95,7 @@ def test_values_of_parameters_are_given() -> None:
     assert "x-" not in str(changes)
 
 
-def test_a_region_that_nobody_knows_has_the_schemas_of_another() -> None:
+def test_an_unknown_region_has_the_schemas_of_another() -> None:
     tables = [of(R=a("DynamoDB::Table", {"TableName": each})) for each in "ab"]
 
     assert classify(*tables, region="xx-nowhere-1")[0].kind == "replaced"
