@@ -25,7 +25,7 @@ def read_template(path: Path) -> dict[str, Any]:
 def parse_template(text: str, name: str) -> dict[str, Any]:
     """Parse a template from JSON or YAML. name: of its file, for the message. Raises NoTemplateError."""
     try:
-        content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
+        content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _TemplateLoader)
     except (ValueError, yaml.YAMLError) as error:
         raise NoTemplateError(f"{name} is not a template: {' '.join(str(error).split())[:200]}") from error
     except RecursionError as error:
@@ -37,7 +37,7 @@ def parse_template(text: str, name: str) -> dict[str, Any]:
     return content
 
 
-class _Loader(yaml.SafeLoader):
+class _TemplateLoader(yaml.SafeLoader):
     """Reads short forms of functions, such as !Ref, and keeps dates as text, such as a policy's Version."""
 
     yaml_implicit_resolvers = {
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
     }
 
 
-def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+def _function(loader: _TemplateLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
     if isinstance(node, yaml.ScalarNode):
         value: Any = loader.construct_scalar(node)
     elif isinstance(node, yaml.SequenceNode):
@@ -56,4 +56,4 @@ def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
     return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}
 
 
-_Loader.add_multi_constructor("!", _function)
+_TemplateLoader.add_multi_constructor("!", _function)
