@@ -18,18 +18,18 @@ const WAITING = { queued: "Waiting \u2026", running: "Running \u2026", cancelled
 
 let shown = { setup: null, cards: [] }, taken = 0, onGoOn;
 
-/** goOn: hears of the set-up and the text that a reader wants to go on with. */
+/** goOn: is called with the set-up and the text that the reader wants to continue. */
 export function listenToAnswers(goOn) {
   onGoOn = goOn;
 }
 
-/** The answer that a chat goes on with, "" = there is none. */
+/** The answer with which a chat continues; "" if there is none. */
 export function takenAnswer() {
   const texts = shown.setup?.kind === "chat" ? shown.cards.map(({ part, index }) => part.texts[index] ?? "") : [];
   return texts[taken] || texts.find(Boolean) || "";
 }
 
-/** A card for each sample of a part: one request, with the texts that it brought so far. */
+/** The cards of a part, one for each sample. A part is one request with its texts so far. */
 function cardsOf(part) {
   return part.seeds.map((seed, index) => ({ part, seed, index }));
 }
@@ -41,7 +41,7 @@ export function showAnswers(setup, parts) {
   at("samples-list").replaceChildren(...shown.cards.map(cardOf));
 }
 
-/** Take the answers away; a chat that has none yet, and a text, get examples. */
+/** Remove the answers; a text, and a chat without answers, get examples instead. */
 export function clearAnswers(kind, hasExamples) {
   showAnswers(null, []);
   if (!hasExamples) return;
@@ -55,7 +55,7 @@ export function clearAnswers(kind, hasExamples) {
   at("samples-list").append(empty);
 }
 
-/** Make the cards of a part anew; the others keep focus and selection. */
+/** Replace the cards of a part; other cards keep focus and selection. */
 export function showPart(part) {
   shown.cards.forEach((card, index) => {
     if (card.part === part) at("samples-list").children[index].replaceWith(cardOf(card, index));
@@ -65,7 +65,7 @@ export function showPart(part) {
 
 const grown = new Set();  // parts with text that is not on the page yet
 
-/** Show the text that a part has so far, soon: a fast model writes more often than a reader sees. */
+/** Show a part's text soon, not at once: a fast model writes more often than a reader sees. */
 export function showText(part) {
   if (!grown.size) setTimeout(showGrown, 40);
   grown.add(part);
@@ -79,7 +79,7 @@ function showGrown() {
   followEnd();
 }
 
-let follows = true;  // the end of the one answer that is written, until the reader scrolls up
+let follows = true;  // scroll with a growing answer, until the reader scrolls up
 
 export function listenToScrolling() {
   const box = at("outcome");
@@ -108,14 +108,14 @@ function cardOf(card, position) {
   return made;
 }
 
-/** The answer that the chat goes on with. */
+/** Take an answer as the one with which the chat continues. */
 function take(position) {
   taken = position;
   [...at("samples-list").children].forEach((each, index) => each.classList.toggle("taken", index === taken));
   at("message").focus();
 }
 
-/** Put what a sample has into its card, with as few changes as a growing text needs. */
+/** Fill a sample's card, with as few changes as a growing text needs. */
 function fill(body, { part, index }) {
   const { setup } = shown, text = part.texts[index], link = part.link && /^https?:/.test(part.link) && part.link;
   if (link) {
@@ -143,7 +143,7 @@ function emptyBody({ prompt }, isChat) {
   return isChat ? [make("div", "written markdown")] : [make("span", "prompt", prompt), make("span", "written")];
 }
 
-/** What the model thought first, open until it answers. */
+/** Show the model's thinking, open until it answers. */
 function showThought(body, thought, isOpen) {
   let box = body.querySelector(".thought");
   if (!box) {
@@ -152,6 +152,6 @@ function showThought(body, thought, isOpen) {
     body.prepend(box);
   }
   if (box.lastChild.data !== thought) box.lastChild.data = thought;
-  if (box.dataset.isOpen !== String(isOpen)) box.open = isOpen;  // once: the reader may open it again
+  if (box.dataset.isOpen !== String(isOpen)) box.open = isOpen;  // only on a change, as the reader may open it again
   box.dataset.isOpen = String(isOpen);
 }

@@ -1,8 +1,8 @@
 // Calls of the API, and its errors.
 
-const BEARER = ["chat/completions", "completions"];  // OpenAI's routes take a key there
+const BEARER = ["chat/completions", "completions"];  // OpenAI's routes take the key as a bearer token
 
-/** An answer that is no 2xx, or none at all (status 0). */
+/** An answer other than 2xx, or no answer (status 0). */
 export class ApiError extends Error {
   constructor(status, content, headers) {
     const error = content?.error ?? {};
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A response whose body has yet to be read. Throws ApiError, or AbortError once `signal` fires. */
+/** Send a request; returns the response before its body is read. Throws ApiError, or AbortError once `signal` fires. */
 export async function send(method, path, { body, key, headers = {}, signal } = {}) {
   const secret = key && (BEARER.includes(path) ? { authorization: `Bearer ${key}` } : { "x-api-key": key });
   const response = await reached(() => fetch(path, {
@@ -26,14 +26,14 @@ export async function send(method, path, { body, key, headers = {}, signal } = {
   throw new ApiError(response.status, parsed(await reached(() => response.text())), response.headers);
 }
 
-/** Call a route, relative to the page, and read its answer. Throws as `send`. */
+/** Call a route, relative to the page, and read its answer. Throws what `send` throws. */
 export async function call(method, path, options) {
   const response = await send(method, path, options);
   const content = parsed(await reached(() => response.text()));
   return { status: response.status, content, retryAfter: seconds(response.headers) };
 }
 
-/** What a step over the network gives. Throws ApiError where the connection fails. */
+/** The result of a step over the network. Throws ApiError if the connection fails. */
 export async function reached(step) {
   try {
     return await step();
@@ -49,7 +49,7 @@ function seconds(headers) {
   return Number.isFinite(advice) && advice > 0 ? advice : 0;
 }
 
-/** JSON, or else the text. */
+/** The body as JSON; as text if it is not JSON. */
 export function parsed(text) {
   try {
     return JSON.parse(text);

@@ -8,7 +8,7 @@ const NAMES = { system: "System", user: "You", assistant: "Model" };
 
 let turns = [], ask, isLocked;
 
-/** again: asks for an answer to the turns as they are. locked: whether a run goes on, in which no turn changes. */
+/** again: asks for another answer to the same turns. locked: whether a run is in progress, in which no turn changes. */
 export function listenToTurns(again, locked) {
   [ask, isLocked] = [again, locked];
 }
@@ -18,7 +18,7 @@ export function conversation() {
   return [...said("system", at("system").value.trim() && at("system").value), ...turns];
 }
 
-/** The messages of the next call, the answer that it goes on with and the draft included. */
+/** The messages of the next call, with the chosen answer and the draft. */
 export function messages() {
   const draft = at("message").value;
   if (!draft) return turns.length ? conversation() : [...conversation(), { role: "user", content: "" }];
@@ -29,7 +29,7 @@ function said(role, content) {
   return content ? [{ role, content }] : [];
 }
 
-/** Show other messages. A last one of the user becomes the draft, unless it is answered. */
+/** Show other messages. A last message of the user without an answer becomes the draft. */
 export function setMessages(given, isAnswered) {
   const [first, last] = [given[0], given.at(-1)], isDraft = !isAnswered && last?.role === "user";
   at("system").value = first?.role === "system" ? first.content : "";
@@ -39,12 +39,12 @@ export function setMessages(given, isAnswered) {
   showTurns();
 }
 
-/** Whether the last turn is the user's, and has yet to be answered. */
+/** Whether the last turn is the user's and has no answer yet. */
 export function isAsked() {
   return turns.at(-1)?.role === "user";
 }
 
-/** The answer and the draft become turns. Returns what is missing, "" = nothing. */
+/** Append the answer and the draft as turns. Returns what is missing; "" if nothing is. */
 export function takeTurn() {
   const draft = at("message").value;
   if (!draft.trim() && !isAsked()) return "Write a message.";
@@ -54,14 +54,14 @@ export function takeTurn() {
   return "";
 }
 
-/** A message without any answer goes back to where it was written. */
+/** Put a message without an answer back into the input. */
 export function giveBack() {
   if (!isAsked()) return;
   at("message").value = [turns.pop().content, at("message").value].filter(Boolean).join("\n\n");
   showTurns();
 }
 
-/** Keep the answer as a turn, as another kind of prompt takes its place. */
+/** Keep the answer as a turn before another kind of prompt replaces it. */
 export function keepAnswer() {
   turns.push(...said("assistant", takenAnswer()));
   showTurns();
@@ -89,7 +89,7 @@ function turnOf({ role, content }, index) {
   return made;
 }
 
-/** Leave out the turns from one on, and ask again. */
+/** Remove a turn and all after it, and ask again. */
 function askFrom(index) {
   if (isLocked()) return;
   turns.length = index;
@@ -97,7 +97,7 @@ function askFrom(index) {
   ask();
 }
 
-/** Another text for a turn: after one of the user the model is asked again, one of the model is only changed. */
+/** Change the text of a turn. After a user's turn the model is asked again. */
 function edit(row, index) {
   const area = make("textarea"), actions = make("div", "actions"), { role, content } = turns[index];
   area.value = content;
@@ -115,7 +115,7 @@ function edit(row, index) {
   area.focus();
 }
 
-/** Begin anew, with the system prompt as it is. */
+/** Begin a new chat with the same system prompt. */
 export function forgetTurns() {
   turns = [];
   showTurns();

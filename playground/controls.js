@@ -1,4 +1,4 @@
-// The set-up: what the controls hold, whether it can be sent, and the same call in code.
+// The set-up: the values of the controls, whether they can be sent, and the same call in code.
 import { at, mark } from "./page.js";
 import { clearAnswers } from "./answers.js";
 import { config, page } from "./deployment.js";
@@ -34,7 +34,7 @@ function usualLength(of) {
   return String(Math.min(LENGTHS[of], mostTokens(of)));
 }
 
-/** Put a set-up into the controls; names that are missing, or not what they should be, keep their initial value. */
+/** Put a set-up into the controls; a missing or invalid value leaves the initial one. */
 export function apply(given, isAnswered = false) {
   const usual = config.chat_template ? "chat" : "text", possible = kinds();
   const chosen = [given.kind, usual, possible[0]].find((each) => possible.includes(each));
@@ -49,14 +49,14 @@ export function apply(given, isAnswered = false) {
   changed();
 }
 
-/** The set-up as it stands; numbers that are none are NaN. */
+/** The current set-up; an invalid number is NaN. */
 export function current() {
   const numbers = NUMBERS.map((name) => [name, at(name).value.trim() === "" ? null : Number(at(name).value)]);
   const words = kind() === "chat" ? { messages: messages() } : { prompt: at("prompt").value };
   return { kind: kind(), ...words, ...Object.fromEntries(numbers) };
 }
 
-/** The largest number that a control takes: of the engine, or of the page where the engine sets none. */
+/** The largest number that a control takes: the engine's limit, or the page's if the engine has none. */
 function mostOf(name) {
   const most = name === "samples" && isOneRequest(kind(), config) ? 16 : Number(at(name).dataset.max);
   return Math.max(most, config.parameters[engineNames(kind(), config)[name]]?.maximum ?? 0);
@@ -99,7 +99,7 @@ export function changed() {
   return wrong.length ? at(wrong[0]) : null;
 }
 
-/** What was written stays, for when the reader comes back; a length that nobody set becomes the usual one. */
+/** Keep what was written for the other kind of prompt; a length that nobody set becomes the usual one. */
 function changeKind(before, chosen) {
   if (before === "chat") keepAnswer();
   clearAnswers(chosen, chosen === "text" || !hasTurns());
@@ -109,7 +109,7 @@ function changeKind(before, chosen) {
   hideError();
 }
 
-/** A text is written above its answers, a message below the conversation. */
+/** Place the input: a text above its answers, a message below the conversation. */
 function showKind(chosen) {
   const isChat = chosen === "chat";
   at("text-prompt").hidden = isChat;
@@ -142,7 +142,7 @@ export function chooseTab(tab) {
   changed();
 }
 
-// --- Links: the set-up, never the key, in the URL's fragment
+// --- Links hold the set-up in the URL's fragment, but never the key
 
 export function toFragment(setup) {
   return `#${encodeURIComponent(JSON.stringify(setup))}`;

@@ -3,7 +3,7 @@ import { at } from "./page.js";
 
 export const page = new URL(".", location.href).href;
 
-/** Of playground/config.json, set once at the start. */
+/** The content of playground/config.json, read once at the start. */
 export const config = {};
 
 export function isUnsigned() {
@@ -14,7 +14,7 @@ export function key() {
   return at("key").value.trim();
 }
 
-/** The name in storage: other stages and deployments may share the origin, and the proxy's token is no name. */
+/** The name in storage: other stages and deployments may share the origin, and the proxy's token must not be in it. */
 export function own(name) {
   return `${name} ${config.signed_by_proxy ? config.deployment : new URL(page).pathname}`;
 }
@@ -27,7 +27,7 @@ export function stored(storage, name) {
   }
 }
 
-/** Whether there was room. */
+/** Store a value; returns whether there was room. */
 export function store(storage, name, value) {
   try {
     storage.setItem(own(name), JSON.stringify(value));

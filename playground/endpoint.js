@@ -4,11 +4,11 @@ import { call } from "./api.js";
 import { config, key } from "./deployment.js";
 import { LONG_WAIT, SHORT_WAIT } from "./patience.js";
 
-const NOT_YET = ["Starting", "Stopped", "Stopping", "Creating"];  // of an endpoint that will serve, but does not now
+const NOT_YET = ["Starting", "Stopped", "Stopping", "Creating"];  // states of an endpoint that does not serve yet
 
 let last = null;
 
-/** Whether the endpoint was seen last on its way into service. */
+/** Whether the endpoint was starting when last seen. */
 export function isAway() {
   return NOT_YET.includes(last?.status);
 }
@@ -30,7 +30,7 @@ export function showNoEndpoint(words) {
   at("endpoint").dataset.state = "unknown";
 }
 
-/** Look while a run waits for a machine. */
+/** Look at the endpoint while a run waits for a machine. */
 export async function watchEndpoint(run) {
   while (!run.isOver && !run.isCancelled) {
     const wasAway = NOT_YET.includes(run.endpoint?.status), seen = await showEndpoint();
@@ -42,7 +42,7 @@ export async function watchEndpoint(run) {
   }
 }
 
-/** Of a run's endpoint: whether a machine starts, and since and for how long. */
+/** What a run knows of its endpoint: whether a machine starts, since when, and for how long. */
 export function startOf({ endpoint }) {
   return NOT_YET.includes(endpoint?.status) ? endpoint.start ?? {} : null;
 }

@@ -21,11 +21,11 @@ export function remember(entry) {
   });
   const [last, ...others] = kept(), earlier = last && goesOn(entry, last) ? others : kept();
   const entries = [{ ...shortened, isCut, at: new Date().toISOString() }, ...earlier].slice(0, MOST_KEPT);
-  while (entries.length && !store(localStorage, HISTORY, entries)) entries.pop();  // full: the oldest goes
+  while (entries.length && !store(localStorage, HISTORY, entries)) entries.pop();  // the store is full: drop the oldest
   showHistory();
 }
 
-/** Whether an entry holds another's whole conversation: a chat is kept once. */
+/** Whether an entry holds the whole conversation of another one, so that a chat is kept only once. */
 function goesOn({ setup }, before) {
   const messages = before.setup.messages ?? [];
   return setup.kind === "chat" && messages.length > 0 && messages.length < setup.messages.length

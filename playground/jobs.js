@@ -1,4 +1,4 @@
-// An answer by a job: where the model sleeps, or has no route that streams.
+// Gets an answer by a job, for a model that sleeps or has no route that streams.
 import { ApiError, call } from "./api.js";
 import { config } from "./deployment.js";
 import { LONG_WAIT, LOST, SHORT_WAIT, nap, patiently } from "./patience.js";
@@ -14,7 +14,7 @@ export async function answerByJob(part, run) {
   const { key } = run, headers = { "idempotency-key": crypto.randomUUID() };
   let { ups } = run, job = { status: "queued" }, pause = 0;
   if (!part.job) {
-    // Not ended by the signal: the job of a request that is cut off would go on without a name.
+    // Not aborted by the signal: the job would go on, and the page would not know its id.
     const accepted = await patiently(() => call("POST", "jobs", { body: part.body, key, headers }), run);
     job = accepted.content;
     pause = accepted.retryAfter;
@@ -44,7 +44,7 @@ export async function cancelJob(part, run) {
     await call("DELETE", `jobs/${part.job}`, { key: run.key });
   } catch (error) {
     if (error.status !== 409) return run.failed(error);
-    const { content } = await call("GET", `jobs/${part.job}`, { key: run.key }).catch(() => ({}));  // it had ended before
+    const { content } = await call("GET", `jobs/${part.job}`, { key: run.key }).catch(() => ({}));  // the job had ended before
     if (content?.status === "succeeded") run.finish(part, content.output, content.output_url);
   }
   return undefined;

@@ -1,8 +1,8 @@
-// Markdown -> elements, as models write it. HTML in it stays text, and pictures are links: nothing is loaded.
+// Turns the Markdown that models write into elements. HTML stays text and pictures become links: nothing is loaded.
 import { copyButton, make } from "./page.js";
 
-const DEEPEST = 8;  // quotes and lists in each other
-// No expression may try a run of signs again from each of its signs.
+const DEEPEST = 8;  // nested quotes and lists
+// Each expression takes linear time: none may retry a run of signs from every one of its signs.
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})([^\n]*)$/, HEADING = /^ {0,3}(#{1,6})\s(.*)$/, RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const QUOTE = /^ {0,3}> ?/, ITEM = /^( *)([-*+]|\d{1,9}[.)])( {1,4}|$)(.*)$/, DASHES = /^[\s|:-]+$/;
 const SPAN = /`+|\*\*|__|~~|\*|_|!?\[|\\[!-/:-@[-`{-~]/g;
@@ -70,7 +70,7 @@ function endOf(lines, from, isEnd) {
   return to;
 }
 
-/** Whether a line ends a paragraph by what it begins. A number does so only as 1: others are mostly years. */
+/** Whether a line begins a block and so ends a paragraph. A list must begin with 1: other numbers are mostly years. */
 function begins(line) {
   const number = ITEM.exec(line)?.[2];
   return [FENCE, HEADING, RULE, QUOTE].some((each) => each.test(line)) || (number && (!/\d/.test(number) || /^1\D/.test(number)));
@@ -88,7 +88,7 @@ function listAt(lines, from, depth) {
     } else if (!line.trim() || deep > indent) {
       items.at(-1).push(line.slice(Math.min(inset, deep)));
     } else if (begins(line) || !lines[to - 1].trim()) break;
-    else items.at(-1).push(line);  // a line that goes on without its indent
+    else items.at(-1).push(line);  // a line that continues without the indent
   }
   return [to, () => {
     const list = make(isOrdered ? "ol" : "ul");
@@ -105,7 +105,7 @@ function isTable(lines, at) {
 }
 
 function table([head, , ...rows]) {
-  const between = /(?<!\\)\|/, outer = /^\||(?<!\\)\|$/g;  // an escaped one belongs to its cell
+  const between = /(?<!\\)\|/, outer = /^\||(?<!\\)\|$/g;  // an escaped bar belongs to its cell
   const cells = (line) => line.trim().replace(outer, "").split(between).map((each) => each.trim().replaceAll("\\|", "|"));
   const row = (line, tag) => {
     const made = make("tr");
@@ -126,7 +126,7 @@ function codeBlock(code, language) {
   return block;
 }
 
-/** What may be wider than the page is scrolled by keys, too. */
+/** An element that may be wider than the page and can be scrolled by keys, too. */
 function focusable(box) {
   box.tabIndex = 0;
   return box;
@@ -160,7 +160,7 @@ function spans(box, text, depth = 0) {
   return box;
 }
 
-/** Where a sign stands again, not as a part of a longer one; -1 = nowhere. */
+/** The next place of a sign that is not part of a longer one; -1 if there is none. */
 function closing(text, sign, from) {
   const isIn = (index) => text[index] === sign[0];
   for (let end = text.indexOf(sign, from); end >= 0; end = text.indexOf(sign, end + 1)) {
@@ -172,7 +172,7 @@ function closing(text, sign, from) {
   return -1;
 }
 
-/** Whether two signs hold text: "2 * 3 * 4" and snake_case_names have none. */
+/** Whether two signs enclose text; those in "2 * 3 * 4" and snake_case_names do not. */
 function isSpan(text, sign, start, end) {
   const first = text[start + sign.length], isWord = (each) => /[\p{L}\p{N}]/u.test(each ?? "");
   if (end <= start + sign.length || /\s/.test(first) || /\s/.test(text[end - 1])) return false;

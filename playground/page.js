@@ -9,7 +9,7 @@ export function make(tag, kind = "", words = "") {
   return made;
 }
 
-/** label: its words and what it belongs to, for those who do not see that; "" = its words say all. */
+/** Make a button. label: its words for screen readers, with what it belongs to; "" if the words suffice. */
 export function makeButton(words, label, act) {
   const button = make("button", "", words);
   button.type = "button";
@@ -18,7 +18,7 @@ export function makeButton(words, label, act) {
   return button;
 }
 
-/** text: a function that gives it. */
+/** Make a button that copies a text. text: a function that returns it. */
 export function copyButton(label, text) {
   return makeButton("Copy", label, (button) => copy(button, text()));
 }

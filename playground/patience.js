@@ -1,14 +1,14 @@
-// Waiting: for advice to come back later, and for an endpoint that comes into service meanwhile.
+// Waits: as Retry-After says, and until an endpoint is in service.
 
-export const SHORT_WAIT = 5, LONG_WAIT = 25;  // seconds that one poll is held: short while a machine may start in between
-export const LOST = [0, 500, 502, 504];  // statuses after which a GET is sent again
-const BUSY = [429, 503];  // and any request
+export const SHORT_WAIT = 5, LONG_WAIT = 25;  // seconds that a poll may take; short while a machine may start
+export const LOST = [0, 500, 502, 504];  // statuses after which a GET is repeated
+const BUSY = [429, 503];  // statuses after which any request is repeated
 const MOST_RETRIES = 40, LONGEST_PAUSE = 60;
-// No short pause mends these: limits, and what a job answers instead.
+// Codes that a short pause does not help: limits, and an endpoint that is not deployed.
 const PERMANENT = ["quota_exceeded", "daily_tokens_exceeded", "tokens_per_month_exceeded", "endpoint_not_deployed"];
 export const ASLEEP = ["model_starting", "endpoint_not_ready"];
 
-/** Send again what the API asks to send again, when it says so. */
+/** Send a request, and repeat it as often and as late as the API asks. */
 export async function patiently(send, run, { lost = [], final = [] } = {}) {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -26,7 +26,7 @@ export async function patiently(send, run, { lost = [], final = [] } = {}) {
   }
 }
 
-/** Wait; a stop, or an endpoint that has come into service since `ups`, ends it early. */
+/** Wait; a stop, or an endpoint that came into service since `ups`, ends the wait early. */
 export async function nap(seconds, run, ups = run.ups) {
   const end = performance.now() + 1000 * seconds;
   while (performance.now() < end && !run.isCancelled && run.ups === ups) {

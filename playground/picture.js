@@ -1,4 +1,4 @@
-// The picture: what temperature, top-k and top-p make of one distribution over the next token.
+// The picture: how temperature, top-k and top-p change the probabilities of the next token.
 
 const TOKENS = [
   ["blue", 3.2], ["clear", 2.6], ["grey", 2.1], ["the", 1.7], ["full", 1.3],
@@ -7,14 +7,14 @@ const TOKENS = [
 const ROW = 20, LEFT = 74, WIDTH = 262;
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Probability of each token, 0 for those that are cut; `before` has none cut. As the engines do it: k first, then p. */
+/** The probability of each token, 0 if it is cut; `before` is uncut. Top-k comes before top-p, as in the engines. */
 export function distribution({ temperature, top_k, top_p }) {
   const before = softmax(TOKENS.map(([, logit]) => logit / Math.max(temperature, 0.01)));
   let kept = before.map((_, index) => !(temperature === 0 && index) && !(top_k > 0 && index >= top_k));
   const left = sum(before.filter((_, index) => kept[index]));
   let reached = 0;
   kept = kept.map((isKept, index) => {
-    const stays = isKept && reached < top_p;  // the token that crosses the share stays
+    const stays = isKept && reached < top_p;  // the token that crosses top-p stays
     reached += before[index] / left;
     return stays;
   });

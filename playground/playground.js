@@ -1,4 +1,4 @@
-// The page: its start, and what each control does.
+// Starts the page and connects each control to what it does.
 import { at, copy, mark } from "./page.js";
 import { call } from "./api.js";
 import { listenToAnswers, listenToScrolling } from "./answers.js";
@@ -81,7 +81,7 @@ function listen() {
   at("share").addEventListener("click", () => {
     const fragment = toFragment(current());
     history.replaceState(null, "", fragment);
-    copy(at("share"), config.signed_by_proxy ? fragment : page + fragment);  // the proxy's URL is nobody else's
+    copy(at("share"), config.signed_by_proxy ? fragment : page + fragment);  // nobody else can use the proxy's URL
   });
   at("dice").addEventListener("click", () => {
     at("seed").value = String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000);
@@ -120,7 +120,7 @@ function listenToTheKey() {
   });
 }
 
-/** A text goes on with its answer as a part of the prompt; a chat asks for its last answer again. */
+/** Continue: a text takes its answer into the prompt; a chat asks for its last answer again. */
 function goOn(how, setup, text) {
   if (how === "retry") return isBusy() || askAgain();
   apply({ ...setup, prompt: text.startsWith(setup.prompt) ? text : setup.prompt + text });

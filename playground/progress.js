@@ -13,19 +13,19 @@ export function showProgress(run) {
   const several = parts.length > 1 && done ? `, ${done} of ${parts.length} done` : "";
   const step = isStarting ? "The machine is starting" : count("running") || done ? "Running" : "Queued";
   const words = isOver ? outcome(run, count("failed"), done) : isCancelled ? "Stopping" : run.waits || step + several;
-  bar.removeAttribute("value");  // moves to and fro
+  bar.removeAttribute("value");  // without a value, the bar moves to and fro
   if (isStarting?.usual_seconds) {
     const since = sinceStart(start, elapsed);
     if (since < start.usual_seconds) bar.value = since / start.usual_seconds;
   }
   if (isOver) bar.value = done ? 1 : 0;
   if (!isOver && parts.length > 1 && done) bar.value = done / (done + open);
-  if (at("phase").textContent !== words) at("phase").textContent = words;  // or a screen reader repeats it
+  if (at("phase").textContent !== words) at("phase").textContent = words;  // a screen reader would repeat the same words
   at("elapsed").textContent = isOver ? figures(run, done) : isStarting?.usual_seconds
     ? `${clock(sinceStart(start, elapsed))} of usually ${clock(start.usual_seconds)}` : `${Math.round(elapsed)} s`;
 }
 
-/** Instead of the progress of a run. */
+/** Show a message in the place of a run's progress. */
 export function showPhase(words) {
   at("phase").textContent = words;
   at("elapsed").textContent = "";
@@ -36,7 +36,7 @@ function sinceStart({ since }, elapsed) {
   return since ? Math.max(0, (Date.now() - Date.parse(since)) / 1000) : elapsed;
 }
 
-/** Of a run that is over. */
+/** The figures of a run that is over. */
 function figures(run, done) {
   const seconds = (time) => `${time < 10 ? time.toFixed(1) : Math.round(time)} s`;
   const first = run.firstAfter !== undefined && `first word after ${seconds(run.firstAfter)}`;

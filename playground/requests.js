@@ -1,4 +1,4 @@
-// From a set-up to requests, and from answers to texts.
+// Turns a set-up into requests, and answers into texts.
 
 /** The key of the body that holds the prompt. */
 export function promptKey(kind, { engine, bodies }) {
@@ -8,12 +8,12 @@ export function promptKey(kind, { engine, bodies }) {
   return best.find((key) => bodies.includes(key));
 }
 
-/** The route that answers token by token; undefined = there is none. */
+/** The route that streams; undefined if there is none. */
 export function streamOf(kind, config) {
   return config.streams.includes(kind) ? { text: "completions", chat: "chat/completions" }[kind] : undefined;
 }
 
-/** Whether one request brings all samples. */
+/** Whether one request asks for all samples. */
 export function isOneRequest(kind, config) {
   return config.engine === "transformers" && promptKey(kind, config) === "prompt";
 }
@@ -38,7 +38,7 @@ export function requestsOf(setup, config) {
   if (isOneRequest(setup.kind, config)) {
     const { prompt, samples, length, temperature, top_p, top_k, seed } = setup;
     const body = { prompt, num_samples: samples, length, temperature, top_p, top_n: top_k };
-    return [{ body: seed === null ? body : { ...body, seed }, seeds: seeds.map(() => null) }];  // of all together
+    return [{ body: seed === null ? body : { ...body, seed }, seeds: seeds.map(() => null) }];  // one seed for all samples
   }
   const isStreamed = streamOf(setup.kind, config), openaiKey = setup.kind === "chat" ? "messages" : "prompt";
   return seeds.map((seed) => ({
@@ -51,7 +51,7 @@ export function requestsOf(setup, config) {
 function bodyOf(setup, key, seed) {
   const isGreedy = setup.temperature === 0;
   const sampling = {
-    ...(setup.top_k > 0 && !isGreedy && { top_k: setup.top_k }),  // off is left out: engines disagree on its number
+    ...(setup.top_k > 0 && !isGreedy && { top_k: setup.top_k }),  // left out when off, because engines disagree on the value for off
     ...(setup.top_p < 1 && !isGreedy && { top_p: setup.top_p }),
     ...(seed !== null && { seed }),
   };
@@ -63,7 +63,7 @@ function bodyOf(setup, key, seed) {
   return { ...asked, max_tokens: setup.length, temperature: setup.temperature, ...sampling };
 }
 
-/** Why the engine refuses a value that passes the page's own range; "" = it does not. */
+/** Why the engine refuses a value that is in the page's own range; "" if it takes it. */
 export function engineProblem(control, value, kind, config) {
   const name = engineNames(kind, config)[control], range = config.parameters[name];
   const isLeftOut = (control === "temperature" && value === 0 && promptKey(kind, config) === "inputs")
@@ -76,7 +76,7 @@ export function engineProblem(control, value, kind, config) {
   return "";
 }
 
-/** The control that the field of an error belongs to, "prompt" for the prompt's; null = none. */
+/** The control to which the field of an error belongs, "prompt" for the prompt's; null if none. */
 export function controlOf(field, kind, config) {
   const name = String(field ?? "").replace(/^parameters\./, "");
   if (/^(inputs|prompt|messages)\b/.test(name)) return "prompt";
@@ -85,7 +85,7 @@ export function controlOf(field, kind, config) {
   return found ? found[0] : null;
 }
 
-/** The texts of an answer in any engine's shape. */
+/** The texts of an answer in the shape of any engine. */
 export function textsOf(answer) {
   if (typeof answer === "string") return [answer];
   if (Array.isArray(answer)) return answer.flatMap(textsOf);

@@ -1,4 +1,4 @@
-// A run: from the set-up to the answers of all its samples.
+// Carries out a run: from the set-up to the answers of all its samples.
 import { at, mark } from "./page.js";
 import { call } from "./api.js";
 import { followEnd, showAnswers, showPart, showText } from "./answers.js";
@@ -17,7 +17,7 @@ export const OPEN_RUN = "slipway-run";
 
 let run = null;
 
-/** One request of a run becomes a part: its `state`, the `texts` and the `thought` that it has so far. */
+/** A part is one request of a run: its `state`, and its `texts` and `thought` so far. */
 class Run {
   constructor(setup, jobs) {
     Object.assign(this, { setup, key: key(), stop: new AbortController(), began: performance.now(), endpoint: null });
@@ -48,13 +48,13 @@ class Run {
     showError(error, part);
   }
 
-  /** A page that is loaded again follows the jobs. */
+  /** Store the jobs, so that a reloaded page follows them. */
   accepted() {
     store(sessionStorage, OPEN_RUN, { setup: this.setup, jobs: this.parts.map((each) => each.job ?? null) });
   }
 }
 
-/** Send what is written. */
+/** Send what was written. */
 export async function generate() {
   const wrong = changed(), isChat = kind() === "chat";
   const missing = isChat ? "" : at("prompt").value ? "" : "Write a prompt.";
@@ -72,14 +72,14 @@ export async function generate() {
   return carryOut(isChat ? { ...current(), messages: conversation() } : current());
 }
 
-/** Ask for another answer to the turns as they are. */
+/** Ask for another answer to the same turns. */
 export function askAgain() {
-  if (!isAsked()) return generate();  // the message went back to where it was written
+  if (!isAsked()) return generate();  // the message is in the input again
   const wrong = changed();
   return wrong ? wrong.focus() : carryOut({ ...current(), messages: conversation() });
 }
 
-/** jobs: the ids of those that were open when the page was left; null for a request that had none. */
+/** jobs: the ids of the jobs that were open when the page was left; null for a request without a job. */
 export async function carryOut(setup, jobs) {
   const begun = run = new Run(setup, jobs);
   hideError();
@@ -107,7 +107,7 @@ function end(run) {
   else if (run.setup.kind === "chat" && !run.parts.some((part) => part.link)) giveBack();
 }
 
-/** Bring one request to its end; its outcome stands in `part`. */
+/** Carry out one request; its outcome is in `part`. */
 async function answer(part, run) {
   try {
     if (part.streamed && !part.job && !(config.jobs && isAway())) await answerByStream(part, run);
@@ -118,7 +118,7 @@ async function answer(part, run) {
   }
 }
 
-/** Token by token; by a job after all where the model turns out to sleep. */
+/** Stream an answer; if the model turns out to sleep, get it by a job. */
 async function answerByStream(part, run) {
   const { key, stop: { signal } } = run, path = streamOf(run.setup.kind, config);
   run.turn(part, "running");
@@ -163,7 +163,7 @@ function setBusy(isBusy) {
   at("generate").disabled = isBusy;
   at("cancel").disabled = !isBusy;
   at("kinds").disabled = at("reset").disabled = isBusy;
-  at("history-list").inert = isBusy;  // its answers would take the place of those to come
+  at("history-list").inert = isBusy;  // to open a run would replace the answers that are coming
   const next = kind() === "chat" ? at("message") : at("generate"), isNowhere = document.activeElement === document.body;
   if (isBusy && isNowhere) at("cancel").focus({ preventScroll: true });
   if (!isBusy && (isNowhere || document.activeElement === at("cancel"))) next.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-// An answer piece by piece: server-sent events of OpenAI's chunks.
+// Reads a streamed answer: server-sent events with OpenAI's chunks.
 import { ApiError, parsed, reached, send } from "./api.js";
 
 const BROKEN_OFF = { error: { code: "stream_broken", message: "The answer broke off before its end: try again." } };
