@@ -12,7 +12,10 @@ NOT_ASKED = "account"  # the field of findings that say why AWS gave no answer
 
 @dataclass(frozen=True)
 class Account:
-    """clients: all of one region."""
+    """The caller's account in one region.
+
+    clients: boto3 clients, all of the same region.
+    """
 
     clients: Clients
 
@@ -37,7 +40,7 @@ class Account:
 
 
 def is_used(check: str, deployment: Deployment) -> bool:
-    """Whether a check, by its id, concerns the deployment."""
+    """Whether the check with this id concerns the deployment."""
     on_ec2 = deployment.hosting.runs_on_machines
     used = {
         "image-in-registry": not on_ec2,

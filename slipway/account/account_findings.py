@@ -44,7 +44,7 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
 
 
 def add_account_findings(deployment: Deployment, report: Report, account: Account) -> Report:
-    """The report with the findings of every check that concerns the deployment."""
+    """Return the report with the findings of every check that concerns the deployment."""
     try:
         identity = f"{account.id} in {account.region}, as {account.caller}"
         here = local_cloud(account.clients)
@@ -58,7 +58,7 @@ def add_account_findings(deployment: Deployment, report: Report, account: Accoun
 
 
 def _findings(check: str, deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """A call that AWS refuses gives one finding of level unknown."""
+    """Run one check. If AWS refuses a call, return one finding of level unknown."""
     try:
         for finding in CHECKS[check](deployment, report, account):
             yield replace(finding, rule=check)

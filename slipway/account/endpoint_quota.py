@@ -62,7 +62,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
 
 
 def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
-    """Values by the quota's name, without names that Service Quotas does not list."""
+    """Quota values by name. Names that Service Quotas does not list are left out."""
     values: dict[str, int] = {}
     # The second list holds the quotas that were never raised for this account.
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
@@ -76,7 +76,7 @@ def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
 
 
 def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
-    """Instances by type, over the first hundred endpoints that do not belong to this deployment's stack."""
+    """Count the instances by type of up to 100 endpoints that do not belong to this deployment's stack."""
     own = re.compile(rf"{re.escape(deployment)}-[0-9a-f]{{8}}", re.IGNORECASE)
     used: Counter[str] = Counter()
     for name in _endpoints(sagemaker):
@@ -93,7 +93,9 @@ def _endpoints(sagemaker: Any) -> Iterator[str]:
 
 
 def instances_of(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
-    """Instances by type: from the pools of a variant over several types, else from the endpoint configuration."""
+    """Count the endpoint's instances by type: from its pools if the variant has several types, else from its
+    configuration.
+    """
     used: Counter[str] = Counter()
     counts = {}
     for variant in endpoint.get("ProductionVariants", []):

@@ -8,7 +8,7 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 
 _MODEL = "calls of the model"
-_AWS_DEFAULT = 1000  # many accounts begin with 10, and get this much for the asking
+_AWS_DEFAULT = 1000  # many accounts begin with 10; AWS raises it to this on request
 
 
 def function_concurrency(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def function_concurrency(deployment: Deployment, report: Report, account: Accoun
 
 
 def _needs(deployment: Deployment) -> dict[str, int]:
-    """The most functions that run at once for longer than a moment, by their work."""
+    """The most functions that run side by side for more than a moment, by kind of work."""
     needs = {}
     if deployment.hosting.answers_at_once:
         needs[_MODEL] = deployment.model_places

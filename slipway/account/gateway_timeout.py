@@ -29,7 +29,7 @@ def gateway_timeout(deployment: Deployment, report: Report, account: Account) ->
 
 
 def _value(quotas: Any) -> float:
-    """Milliseconds."""
+    """The quota in milliseconds."""
     try:
         found = quotas.get_service_quota(**_QUOTA)
     except ClientError as error:

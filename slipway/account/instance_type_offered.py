@@ -1,4 +1,4 @@
-"""Whether EC2 has the machines' type where they shall stand."""
+"""Whether EC2 offers the machines' instance type in their availability zones."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def instance_type_offered(deployment: Deployment, report: Report, account: Accou
 
 
 def _zones(deployment: Deployment, ec2: Any) -> list[str]:
-    """Of the machines: they take the subnets in turn."""
+    """The machines' availability zones. Machines take the subnets in turn."""
     machines = deployment.hosting.instance_count.max
     if vpc := deployment.security.vpc:
         used = vpc.subnet_ids[:machines]

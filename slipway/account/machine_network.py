@@ -37,7 +37,7 @@ def machine_network(deployment: Deployment, report: Report, account: Account) ->
 
 
 def _way_out(subnet: str, routes: list[dict[str, Any]]) -> Finding | None:
-    """The problem of the subnet's way to the internet; None = it has one."""
+    """The problem of the subnet's route to the internet; None = it has a route."""
     route = next((route for route in routes if route.get("DestinationCidrBlock") == _EVERYWHERE), None)
     if route is None:
         if any(map(_may_lead_out, routes)):
@@ -58,15 +58,17 @@ def _way_out(subnet: str, routes: list[dict[str, Any]]) -> Finding | None:
 
 
 def _may_lead_out(route: dict[str, Any]) -> bool:
-    """Whether a route that is not the default one goes to public addresses, for example one of two halves of all."""
+    """Whether a route other than the default one leads to public addresses, for example to one half of them."""
     if destination := route.get("DestinationCidrBlock"):
         network = ip_network(destination)
         return network.prefixlen < 8 or not network.is_private  # no private range is larger than a /8
-    return "DestinationPrefixListId" in route and not route.get("GatewayId", "").startswith("vpce-")  # S3's, DynamoDB's
+    return "DestinationPrefixListId" in route and not route.get("GatewayId", "").startswith(
+        "vpce-"
+    )  # S3 or DynamoDB
 
 
 def _routes(ec2: Any, vpc_id: str, subnet: str) -> list[dict[str, Any]]:
-    """Of the subnet's route table, or of the VPC's main one."""
+    """The routes of the subnet's own route table, or of the VPC's main table."""
     of_subnet = [{"Name": "association.subnet-id", "Values": [subnet]}]
     main = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
     tables = ec2.describe_route_tables(Filters=of_subnet)["RouteTables"]

@@ -31,7 +31,7 @@ def machine_quota(deployment: Deployment, report: Report, account: Account) -> I
 
 
 def value_of(quotas: Any, service: str, code: str) -> int:
-    """A quota of the account in this region."""
+    """The value of one quota of the account in this region."""
     try:
         found = quotas.get_service_quota(ServiceCode=service, QuotaCode=code)
     except ClientError as error:

@@ -58,7 +58,9 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
 
 
 def _region(prefix: WeightsPrefix, account: Account) -> str | None:
-    """None if AWS does not tell: another account's bucket may allow reads but not GetBucketLocation."""
+    """The bucket's region; None if AWS does not tell. Another account's bucket may allow reads but not
+    GetBucketLocation.
+    """
     try:
         return bucket_region(account.clients("s3"), prefix.bucket)
     except ClientError as error:
@@ -70,7 +72,7 @@ def _region(prefix: WeightsPrefix, account: Account) -> str | None:
 def _other_than_locked(
     lock: ModelLock, weights: str, manifest: Manifest | None, objects: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """The facts that the rules have judged are those of other files."""
+    """A finding if the bucket holds other files than the lock lists: the rules judged the facts of the lock's files."""
     fix = "stage to a new prefix, or write the lock anew by `python -m slipway lock <name>`"
     if manifest and lock.commit not in (None, manifest.commit):
         problem = f"{weights} holds commit {manifest.commit[:7]}, and the lock is of {str(lock.commit)[:7]}"
@@ -80,7 +82,7 @@ def _other_than_locked(
 
 
 def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Iterator[Finding]:
-    """Weights copied by `stage`: the manifest says whether they are complete."""
+    """Judge weights that `stage` copied. Their manifest tells whether they are complete."""
     model = deployment.model
     if manifest.state != "complete":
         yield Finding(
@@ -114,7 +116,7 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
 
 
 def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) -> Iterator[Finding]:
-    """Weights copied by other means."""
+    """Judge weights that another tool copied."""
     folders = sorted(path for path, count in objects.items() if not count and (path == "" or path.endswith("/")))
     if folders:
         named = _some([f"{weights}{path}" for path in folders])
@@ -141,7 +143,7 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
 
 
 def _missing_shards(objects: Mapping[str, int]) -> list[str]:
-    """Missing names of series such as model-00001-of-00004.safetensors."""
+    """The missing names of a series such as model-00001-of-00004.safetensors."""
     missing = set()
     for path in objects:
         if shard := _SHARD.fullmatch(path):

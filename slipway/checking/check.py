@@ -1,4 +1,4 @@
-"""`python -m slipway check`: will it fit, start in time and be accepted by AWS? Answered before any money is spent."""
+"""Judges a deployment before any money is spent: will it fit, start in time and be accepted by AWS?"""
 
 import json
 import shlex
@@ -25,11 +25,12 @@ from slipway.shared.output import reader_may_leave
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """region: of deployments that name none; None = any, and for AWS as boto3 finds it. account: ask AWS, too.
+    """How to check, and what to print.
 
-    strict: warnings and unknowns count as refusals. verbose: list all rules. hub: judge by what the model says now,
-    whatever the lock or the catalog says. on: instance types in place of the file's, or of a model without a file, for
-    which `engine` may name another than the default.
+    region: for deployments that name none; None = any region, and boto3's default for AWS. account: also ask AWS.
+    strict: warnings and unknowns count as refusals. verbose: list all rules. hub: judge by the model's files as they
+    are now, instead of the lock or the catalog. on: instance types to use instead of the file's; required for a model
+    without a file, for which `engine` may name an engine.
     """
 
     account: bool = False
@@ -45,8 +46,8 @@ class CheckOptions:
 def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     """Print a report on each deployment.
 
-    root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 when all are ready, 1 when one is
-    refused, 2 for a name or a region that can't be meant, or where AWS could not be asked.
+    root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 if all are ready, 1 if one is
+    refused, 2 for an unknown name, for a region that contradicts the file, or if AWS could not be asked.
     """
     handlers = handler_folders(root / "model_src")
     try:
@@ -69,7 +70,7 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
         content = [_as_json(report) for report in reports]
         said = json.dumps(content if len(names) > 1 else content[0], indent=2)
     else:
-        from slipway.checking import readable_report  # rich takes its time to import
+        from slipway.checking import readable_report  # importing rich is slow
 
         said = readable_report.page(results, verbose=options.verbose)
     with reader_may_leave():
@@ -80,7 +81,7 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
 
 
 def _checked(name: str, root: Path, handlers: Sequence[str], options: CheckOptions) -> CheckResult:
-    with TemporaryDirectory() as folder:  # for a file that nobody wrote
+    with TemporaryDirectory() as folder:  # for a deployment without a file of its own
         about = subject(name, root, Path(folder), types=options.on, engine=options.engine, hub=options.hub)
         result = check(about.path, handlers, options.region, about.lock, is_written=about.is_written)
     report = replace(result.report, facts=f"{result.report.facts}{about.note}")
@@ -90,7 +91,7 @@ def _checked(name: str, root: Path, handlers: Sequence[str], options: CheckOptio
 def _with_account(result: CheckResult) -> CheckResult:
     if result.deployment is None:
         return result
-    from slipway.account.account_findings import add_account_findings  # boto3 takes its time to import
+    from slipway.account.account_findings import add_account_findings  # importing boto3 is slow
     from slipway.shared.aws_clients import clients_in
 
     account = Account(clients_in(result.deployment.region))
@@ -105,9 +106,9 @@ def check(
     *,
     is_written: bool = True,
 ) -> CheckResult:
-    """Every problem of a file: of its shape, and of every rule that can still be judged.
+    """Find every problem of a file: of its shape, and of every rule that can still be judged.
 
-    region: where, if the file names none. lock: taken for the lock file. is_written: as in `Subject`.
+    region: used if the file names none. lock: used instead of the lock file. is_written: as in `Subject`.
     """
     name, validation = stack_name(path), validate_file(path, handlers, region, lock)
     if validation.resolution is None:
@@ -125,7 +126,7 @@ def check(
 
 
 def _of_model_alone(finding: Finding) -> Finding:
-    """The secret with a token is for a file to name: that it is missing refuses no type."""
+    """Without a deployment file nothing can name the secret with a token, so a missing secret is a warning only."""
     return replace(finding, level="warning") if finding.rule == NO_SECRET_YET else finding
 
 

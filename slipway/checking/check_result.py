@@ -10,8 +10,8 @@ from llm_hosting.preflight.report import Report
 class CheckResult:
     """The report on one file.
 
-    deployment: None = the file could not be read as one. command_name: of the deployment in commands; empty = there is
-    no file.
+    deployment: None if the file could not be read as a deployment. command_name: the deployment's name in commands;
+    empty if there is no file.
     """
 
     report: Report
@@ -20,7 +20,7 @@ class CheckResult:
 
     @property
     def named(self) -> "CheckResult":
-        """With the commands of all fixes ready to be copied."""
+        """The result with commands in its fixes that are ready to be copied."""
         if not self.command_name:
             return self
         findings = [each.named(self.command_name) for each in self.report.findings]

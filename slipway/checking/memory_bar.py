@@ -7,13 +7,16 @@ from slipway.checking.shown_figures import weights_fit
 
 _STYLES = {"weights": "blue", "engine": "magenta", "KV cache": "green"}
 _MISSING = "red"
-# Told apart without colour, too.
+# The glyphs differ, so that the bar can be read without colour.
 _GLYPHS = {"weights": "█", "engine": "▓", "KV cache": "░"}
 _ASCII_GLYPHS = {"weights": "#", "engine": "+", "KV cache": "."}
 
 
 def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
-    """Its width is the engine's memory; red when weights and engine need more. Empty without known weights."""
+    """Draw the bar. Its width is the memory that the engine may use; it is red if weights and engine need more.
+
+    Returns an empty bar if the size of the weights is not known.
+    """
     parts = _parts(figures)
     glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
     whole = sum(parts.values())

@@ -34,23 +34,25 @@ _WORD = re.compile(r"[\w.-]*\w")  # also the name of an instance type
 
 
 def page(results: Sequence[CheckResult], *, verbose: bool) -> str:
-    """For standard output: in colour on a terminal only, in characters that it can show."""
+    """Render the reports for standard output. Uses colour on a terminal only, and only characters that the output can
+    show.
+    """
     encoding = sys.stdout.encoding or "ascii"
     said = text(results, Console(highlight=False), verbose=verbose)
     return said.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def text(results: Sequence[CheckResult], console: Console, *, verbose: bool = False) -> str:
-    """A report on each, as wide as the console, and a last line where there are several.
+    """Render one report after the other, as wide as the console, with a summary line if there are several.
 
-    verbose: all rules are listed, not only those with a finding.
+    verbose: list all rules, not only those with a finding.
     """
     with console.capture() as captured:
         for result in results:
             console.print(_report(result, console, verbose=verbose))
         if len(results) > 1:
             console.print(_sum(results))
-    # Tables fill their last column with blanks.
+    # rich pads the last column of a table with blanks.
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
@@ -103,7 +105,7 @@ def _overlay(report: Report, console: Console) -> Iterator[tuple[Text, Renderabl
 
 
 def _verdicts(report: Report, deployment: Deployment | None, console: Console) -> Iterator[tuple[Text, RenderableType]]:
-    """Findings, a blank line before each; notes follow one another."""
+    """The findings, with a blank line before each; notes are not separated."""
     arrow = "->" if console.options.ascii_only else "→"
     said = [finding for finding in report.findings if finding.level != "note"]
     for finding in said:
@@ -128,7 +130,7 @@ def _names_type(fixes: Iterable[str], hosting: Hosting) -> bool:
 
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
-    """The problem; the fix on a line of its own."""
+    """The problem, and its fix on a line of its own."""
     sentence = Text.assemble((finding.place, "bold"), f": {finding.problem}.")
     if not finding.fix:
         return sentence
@@ -136,7 +138,7 @@ def _sentence(finding: Finding, arrow: str) -> RenderableType:
 
 
 def _figures(report: Report, deployment: Deployment, console: Console) -> RenderableType:
-    """Each row a figure, each column an instance type."""
+    """A table with a row for each figure and a column for each instance type."""
     ascii_only, count = console.options.ascii_only, len(report.figures)
     width = min(_WIDEST_BAR, (console.width - _LABEL_WIDTH) // count - 4)
     table = _table(columns=count)

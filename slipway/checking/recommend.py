@@ -1,4 +1,4 @@
-"""`python -m slipway check --recommend`: which instance types hold a model, and what a million tokens cost there."""
+"""Recommends the instance types that hold a model, and tells what a million tokens cost on each."""
 
 import json
 import sys
@@ -24,14 +24,15 @@ from slipway.checking.recommendation import Recommendation, Sibling
 from slipway.checking.subject import UnaskedError, subject
 from slipway.measuring.figures.measured import Measured, MeasuredError, measured
 
-_ANY_TYPE = "ml.g5.xlarge"  # of a model without a file, until one is chosen
+_ANY_TYPE = "ml.g5.xlarge"  # stands in for a model without a file until a type is chosen
 
 
 @dataclass(frozen=True)
 class Question:
-    """types: chosen from; empty = all. context: tokens of one request; None = the deployment's, else the model's.
+    """What to recommend.
 
-    The others as in check.CheckOptions.
+    types: instance types to choose from; empty = all. context: tokens of one request; None = the deployment's setting,
+    else the model's limit. The other fields are as in CheckOptions.
     """
 
     types: Sequence[str]
@@ -44,7 +45,10 @@ class Question:
 
 
 def run(names: Sequence[str], root: Path, question: Question) -> int:
-    """Returns the exit status: 0 where a type holds each model, 1 where none does, 2 for what can't be judged."""
+    """Print the recommendation for each name.
+
+    Returns the exit status: 0 if a type holds each model, 1 if none does, 2 for a name or a model that can't be judged.
+    """
     try:
         with TemporaryDirectory() as folder:
             found = [_recommendation(name, root, Path(folder), question) for name in names]
@@ -55,14 +59,14 @@ def run(names: Sequence[str], root: Path, question: Question) -> int:
         said = [_as_json(each) for each in found]
         print(json.dumps(said if len(said) > 1 else said[0], indent=2))
     else:
-        from slipway.checking import recommendation_page  # rich takes its time to import
+        from slipway.checking import recommendation_page  # importing rich is slow
 
         print(recommendation_page.page(found))
     return 0 if all(any(not each.problems for each in one.alternatives) for one in found) else 1
 
 
 def _recommendation(name: str, root: Path, folder: Path, question: Question) -> Recommendation:
-    """Raises DeploymentError where the file holds settings that no type can mend."""
+    """Judge all types for one model. Raises DeploymentError for problems that no instance type can solve."""
     engine, hub = question.engine, question.hub
     about = subject(name, root, folder, types=question.types, otherwise=_ANY_TYPE, engine=engine, hub=hub)
     validation = validate_file(about.path, handler_folders(root / "model_src"), question.region, about.lock)
@@ -91,7 +95,7 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
 def _siblings(resolution: Resolution, question: Question) -> Iterator[Sibling]:
     deployment = resolution.deployment
     if resolution.container.model_id != deployment.model.id:
-        return  # a variable names the model, and would name it still
+        return  # serving.environment names the model, and would go on to do so
     for hub_id in quantized_siblings(deployment.model.id):
         packed = deployment.model_copy(update={"model": Model(id=hub_id)})
         judged = alternatives(packed, context=question.context, requests=question.requests, types=question.types)
@@ -103,7 +107,9 @@ def _siblings(resolution: Resolution, question: Question) -> Iterator[Sibling]:
 def _with_measured(
     judged: Sequence[Alternative], resolution: Resolution, kept: Sequence[Measured], requests: int
 ) -> list[Alternative]:
-    """With the rates of `bench --keep`: of this model at this commit, this engine, the same degree and one instance."""
+    """Use the rates that `bench --keep` measured for this model at this commit, this engine and the same degree, with
+    one instance.
+    """
     container = resolution.container
     commit = container.deployment.lock.commit if container.deployment.lock else None
     prices = {each.instance.type: each.instance.usd_per_hour or each.instance.ec2_usd_per_hour for each in judged}

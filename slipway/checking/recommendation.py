@@ -11,7 +11,7 @@ from llm_hosting.resolution import Resolution
 
 @dataclass(frozen=True)
 class Sibling:
-    """The same model in packed weights. best: the cheapest type that holds it."""
+    """The same model in quantized weights. best: the cheapest type that holds it."""
 
     model_id: str
     best: Alternative
@@ -19,9 +19,10 @@ class Sibling:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """facts: where those of the model come from. requests: at once, of `context` tokens; None = not known.
+    """Which instance types hold a model.
 
-    alternatives: cheapest first. siblings: those that a type holds.
+    facts: the source of the model's facts. requests: requests at once, each of `context` tokens; None = not known.
+    alternatives: cheapest first. siblings: quantized versions that some type holds.
     """
 
     name: str
@@ -34,14 +35,14 @@ class Recommendation:
 
     @property
     def fitting(self) -> list[Alternative]:
-        """The types that hold model and requests."""
+        """The types that hold the model and the requests."""
         return [each for each in self.alternatives if not each.problems]
 
     @property
     def choices(self) -> list[Alternative]:
-        """Of those with the same accelerators, the first: more CPUs do not make a model faster.
+        """One type for each kind and number of accelerators, the cheapest: more CPUs do not make a model faster.
 
-        Measured ones are all among them, in place of the estimates of others with the same accelerators.
+        All measured types are included, and replace estimates for the same accelerators.
         """
         measured = [each for each in self.fitting if is_measured(each)]
         known = {each.figures.accelerators for each in measured}
@@ -50,7 +51,7 @@ class Recommendation:
 
     @property
     def hindrances(self) -> list[Finding]:
-        """The problems that all types of the right kind share, in the same words."""
+        """The problems, in the same words, that all types of the right kind share."""
         right = self._of_right_kind
         first = right[0].problems if len(right) > 1 else ()
         return [problem for problem in first if all(problem in each.problems for each in right)]
@@ -59,7 +60,7 @@ class Recommendation:
     def failing(self) -> list[Alternative]:
         """The types of the right kind that are cheaper than the first that fits, the cheapest first.
 
-        Where none fits all, the largest first. One of each kind and number of accelerators, the cheapest.
+        If none fits, all types, the largest first. One for each kind and number of accelerators: the cheapest.
         """
         if not self.fitting:
             return _one_of_each(sorted(self._of_right_kind, key=_share_held, reverse=True))
@@ -72,7 +73,7 @@ class Recommendation:
 
 
 def is_measured(alternative: Alternative) -> bool:
-    """Whether its rate is no estimate."""
+    """Whether the rate was measured, not estimated."""
     return alternative.rate is not None and alternative.rate.is_measured
 
 

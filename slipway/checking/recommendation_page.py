@@ -1,4 +1,4 @@
-"""Shows to people which instance types hold a model: price, requests at once, memory; and why cheaper ones do not."""
+"""Shows which instance types hold a model, with price, requests at once and memory, and why cheaper types do not."""
 
 import sys
 from collections.abc import Sequence
@@ -21,7 +21,9 @@ _HELPS = {
 
 
 def page(found: Sequence[Recommendation]) -> str:
-    """For standard output: in colour on a terminal only, in characters that it can show."""
+    """Render the page for standard output. Uses colour on a terminal only, and only characters that the output can
+    show.
+    """
     console, encoding = Console(highlight=False), sys.stdout.encoding or "ascii"
     with console.capture() as captured:
         for position, each in enumerate(found):
@@ -62,7 +64,7 @@ def _recommendation(found: Recommendation, console: Console) -> RenderableType:
 
 
 def _helps(failing: Sequence[Alternative]) -> str:
-    """What makes the model need less than the largest types have."""
+    """What would make the model need less memory, if even the largest types are too small."""
     rules = [problem.rule for each in failing for problem in each.problems]
     return ", or ".join(dict.fromkeys(_HELPS[rule] for rule in rules if rule in _HELPS))
 
@@ -104,7 +106,7 @@ def _per_million(price: float | None, each: Alternative, *, is_full: bool = Fals
 
 
 def _names(alternatives: Sequence[Alternative]) -> str:
-    """By family, in the order of their cheapest: `ml.g6e.16xlarge, .24xlarge`."""
+    """The types by family, ordered by the cheapest of each: `ml.g6e.16xlarge, .24xlarge`."""
     sizes: dict[str, list[str]] = {}
     for each in alternatives:
         sizes.setdefault(each.instance.family, []).append(each.instance.type.removeprefix(each.instance.family))

@@ -6,7 +6,7 @@ from llm_hosting.preflight.rules.rule import RULES
 
 
 def rule_sentences() -> dict[str, str]:
-    """One sentence by rule id; those that need the account come last."""
+    """One sentence for each rule, by its id. The rules that need the account come last."""
     sentences = {rule.id: rule.sentence for rule in RULES}
     for line in NOT_CHECKED:
         rule, _, sentence = line.partition(": ")

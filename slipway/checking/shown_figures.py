@@ -9,21 +9,21 @@ from llm_hosting.preflight.report import Figures, Report
 
 
 class FigureRow(NamedTuple):
-    """`cells` follow the order of the instance types."""
+    """One figure of all instance types. `cells` follow the order of the types."""
 
     label: str
     cells: tuple[str, ...]
 
 
 class _Texts(NamedTuple):
-    """`full` where one type has the whole width, `brief` for a narrow column."""
+    """Two forms of one text: `full` if one type has the whole width, `brief` for a narrow column."""
 
     full: str
     brief: str
 
 
 def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
-    """All figures but the memory of the accelerators."""
+    """All figures except the memory of the accelerators."""
     texts: dict[str, Callable[[Figures], _Texts]] = {
         "KV cache": _cache,
         "copies": _copies,
@@ -40,7 +40,7 @@ def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
 
 
 def weights_fit(figures: Figures) -> bool:
-    """Beside the engine; also where the size of the weights is not known."""
+    """Whether the weights fit beside the engine. If their size is not known, they count as fitting."""
     return (figures.weights_in_gb or 0) + figures.overhead_in_gb <= figures.memory_in_gb
 
 

@@ -1,4 +1,4 @@
-"""What a check is about: a deployment's file, or a model without one, and what the model says of itself now."""
+"""Finds what a check is about: a deployment's file, or a model without a file; with the model's own facts if asked."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ class UnaskedError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """lock: taken for the file's; None = the file's, or the catalog. note: on where the facts come from.
+    """A file to check.
 
-    is_written: whether there is a file, which could name a secret, and not only a model.
+    lock: used instead of the file's own lock; None = the file's lock, or the catalog. note: appended to the report,
+    about the source of the facts. is_written: whether the user wrote the file. A generated file stands for a model
+    alone.
     """
 
     path: Path
@@ -41,11 +43,11 @@ def subject(
     engine: str | None = None,
     hub: bool = False,
 ) -> Subject:
-    """The deployment of this name or path, else the model of this id, which needs instance types.
+    """Find the deployment with this name or path, else the model with this id, which needs instance types.
 
-    folder: for files that nobody wrote. types, engine: in place of the file's. otherwise: the type of a model without a
-    file, where none is given. hub: ask the model itself; without a file that is done anyway, and the catalog is taken
-    where it can't be.
+    folder: for generated files. types, engine: used instead of the file's. otherwise: the type for a model without a
+    file if `types` is empty. hub: read the model's own files. That happens anyway for a model without a file; if it
+    fails, the catalog is used.
 
     Raises UnknownDeploymentError, DeploymentError, UnaskedError.
     """
@@ -63,7 +65,7 @@ def subject(
 
 
 def _of_model(path: Path, *, hub: bool) -> Subject:
-    """hub: the catalog will not do. Raises UnaskedError."""
+    """The subject for a model without a file. hub: do not fall back to the catalog. Raises UnaskedError."""
     deployment, problems, _ = parse(path)
     if deployment is None or problems:
         return Subject(path)
@@ -78,7 +80,7 @@ def _of_model(path: Path, *, hub: bool) -> Subject:
 
 
 def _of_file(judged: Path, written: Path) -> Subject:
-    """judged: the file, or the same on other types. Raises UnaskedError."""
+    """The subject for a deployment file. judged: the file, or a copy for other types. Raises UnaskedError."""
     deployment, problems, _ = parse(judged)
     if deployment is None or problems:  # the report says what is wrong
         return Subject(judged)
@@ -93,8 +95,8 @@ def _of_file(judged: Path, written: Path) -> Subject:
 
 
 def _asked(deployment: Deployment) -> ModelLock:
-    """What the model says now. Raises UnaskedError."""
-    # boto3 and huggingface_hub take their time to import.
+    """Read the model's own files. Raises UnaskedError."""
+    # Importing boto3 and huggingface_hub is slow.
     from slipway.locking.lock_content import lock_content, source_of
     from slipway.locking.model_files import UnreadableModelError
 
@@ -106,7 +108,7 @@ def _asked(deployment: Deployment) -> ModelLock:
 
 
 def _news(before: ModelLock, now: ModelLock) -> str:
-    """What the model says now and the lock file does not."""
+    """The facts that the model's files tell now and the lock file does not."""
     changed = ", ".join(_changes(before, now))
     return f"the lock says otherwise: {changed}" if changed else "the lock says the same"
 

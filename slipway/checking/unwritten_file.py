@@ -1,4 +1,4 @@
-"""Deployments that nobody wrote a file for: a model of the Hub, or a written deployment on other instance types."""
+"""Generates deployment files: for a model of the Hub, or for a written deployment on other instance types."""
 
 import json
 import re
@@ -18,9 +18,9 @@ from llm_hosting.deployment.paths import stack_name
 
 
 def is_model_id(name: str, folder: Path) -> bool:
-    """Whether a name that is no file may be an id on the Hub: `owner/name`, or one that the catalog knows.
+    """Whether a name that is not a file may be a model's id: `owner/name`, or an id in the catalog.
 
-    folder: of deployments, whose overlays are named `<base>/<overlay>`.
+    folder: the folder of deployments, whose overlays are also named `<base>/<overlay>`.
     """
     try:
         Model(id=name)
@@ -32,7 +32,9 @@ def is_model_id(name: str, folder: Path) -> bool:
 
 
 def of_model(model_id: str, types: Sequence[str], engine: str | None, folder: Path) -> Path:
-    """A deployment file of this model in the folder, on EC2 for types that have EC2's names; engine: None = default."""
+    """Write a deployment file for this model into the folder. EC2's instance types give hosting.mode ec2. engine: None
+    = the default.
+    """
     name = re.sub(r"[^a-z0-9]+", "-", model_id.rpartition("/")[2].lower()).strip("-")
     hosting: dict[str, Any] = {"instance_type": list(types)}
     if not types[0].startswith("ml."):
@@ -42,7 +44,7 @@ def of_model(model_id: str, types: Sequence[str], engine: str | None, folder: Pa
 
 
 def on_types(path: Path, types: Sequence[str], engine: str | None, folder: Path) -> tuple[Path, ModelLock | None]:
-    """The deployment of a file, on these instance types if any, and its lock; measured figures go with it.
+    """Write the deployment for these instance types, if any, with its lock and its measured figures.
 
     Raises DeploymentError.
     """

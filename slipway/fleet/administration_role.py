@@ -14,7 +14,7 @@ _FIELD = "administration_role_arn"
 
 
 def role_findings(fleet: Fleet, iam: Any) -> Iterator[Finding]:
-    """An error where the account has no such role, unknown where it may not be asked."""
+    """An error if the account has no such role; unknown if the caller may not look."""
     if fleet.permission_model != "self-managed":
         return
     name = (fleet.administration_role_arn or _DEFAULT).rpartition("/")[2]

@@ -13,7 +13,7 @@ _VCPU_CODE = "L-1216C47A"
 
 @dataclass(frozen=True)
 class Bill:
-    """USD an hour, by the catalog: an indication. None = no price is known."""
+    """USD an hour by the catalog's prices: an indication. None = no price is known."""
 
     least: float | None
     most: float | None
@@ -29,12 +29,12 @@ NOTHING = Bill(0.0, 0.0)
 
 
 def runs_endpoint(values: Mapping[str, str]) -> bool:
-    """Of one stack, by the values of its parameters."""
+    """Whether a stack with these parameter values runs its endpoint."""
     return values.get(ENDPOINT_SWITCH) == "true"
 
 
 def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
-    """Of one stack with its endpoint, by the values of its parameters."""
+    """The cost of one stack with its endpoint, by its parameter values."""
     least, most = _counts(values, resolution)
     instance = _instance(values, resolution)
     rate = instance.usd_per_hour or instance.ec2_usd_per_hour
@@ -42,7 +42,7 @@ def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
 
 
 def total(bills: Iterable[Bill]) -> Bill:
-    """None as soon as one price is not known."""
+    """The sum; None if one price is not known."""
     all_of_them = list(bills)
     least = [each.least for each in all_of_them if each.least is not None]
     most = [each.most for each in all_of_them if each.most is not None]
@@ -52,7 +52,10 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def quota(values: Mapping[str, str], resolution: Resolution) -> Quota:
-    """Of one account and region, for an update with old and new side by side; its name as `doctor` asks for it."""
+    """The quota that one account and region needs during an update, with old and new instances side by side.
+
+    The name is the one by which `doctor` asks for it.
+    """
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)
     if resolution.deployment.hosting.runs_on_machines:

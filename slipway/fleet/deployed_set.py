@@ -1,4 +1,4 @@
-"""A stack set as StackSets knows it now."""
+"""Reads a stack set as StackSets knows it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ MOST_OPERATIONS = 5
 
 
 def call_as(fleet: Fleet) -> str:
-    """For the calls of StackSets."""
+    """The CallAs argument for calls of StackSets."""
     is_delegated = fleet.permission_model == "service-managed" and fleet.call_as == "delegated-admin"
     return "DELEGATED_ADMIN" if is_delegated else "SELF"
 
 
 @dataclass(frozen=True)
 class DeployedSet:
-    """described: as DescribeStackSet answers. instances: summaries by account and region."""
+    """A stack set. described: the answer of DescribeStackSet. instances: summaries by account and region."""
 
     described: dict[str, Any]
     instances: dict[Place, dict[str, Any]]
@@ -32,7 +32,7 @@ class DeployedSet:
 
     @cached_property
     def template(self) -> dict[str, Any]:
-        """Raises NoTemplateError."""
+        """The set's template. Raises NoTemplateError."""
         return parse_template(self.described["TemplateBody"], f"the stack set {self.described['StackSetName']}")
 
     @property
@@ -44,7 +44,7 @@ class DeployedSet:
         return _values(self.described.get("Parameters", []))
 
     def values(self, place: Place) -> dict[str, str]:
-        """Of the set's parameters and the place's own over them."""
+        """The set's parameter values, overridden by those of the place."""
         account, region = place
         instance = self.client.describe_stack_instance(
             StackSetName=self.described["StackSetName"],
@@ -55,7 +55,7 @@ class DeployedSet:
         return self.parameters | _values(instance.get("ParameterOverrides", []))
 
     def operations(self) -> Iterator[dict[str, Any]]:
-        """The newest."""
+        """The newest operations."""
         found = self.client.list_stack_set_operations(
             StackSetName=self.described["StackSetName"], MaxResults=MOST_OPERATIONS, CallAs=self.caller
         )
@@ -64,9 +64,10 @@ class DeployedSet:
 
 @dataclass(frozen=True)
 class DeployedProperties:
-    """Of a stack set, as the fleet's stack was deployed: what StackSets does not tell, or only to the right caller.
+    """Properties of a stack set as the fleet's stack was deployed. StackSets does not tell them, or not to every
+    caller.
 
-    permission_model: as in the fleet's file.
+    permission_model: in the words of the fleet's file.
     """
 
     groups: list[Group]
@@ -74,9 +75,9 @@ class DeployedProperties:
 
 
 def deployed_properties(stack: str, client: Any) -> dict[str, DeployedProperties]:
-    """Of each stack set that the fleet's stack has, by name.
+    """The properties of each stack set in the fleet's stack, by name.
 
-    Empty = there is no such stack. Raises boto3's errors.
+    Returns an empty mapping if there is no such stack. Raises boto3's errors.
     """
     try:
         body = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
@@ -105,7 +106,7 @@ def _group(instances: dict[str, Any]) -> Group:
 
 
 def deployed_set(name: str, client: Any, caller: str) -> DeployedSet | None:
-    """None = there is none of that name. Raises boto3's errors."""
+    """The stack set of this name; None = there is none. Raises boto3's errors."""
     try:
         described = client.describe_stack_set(StackSetName=name, CallAs=caller)["StackSet"]
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Accounts of organizational units, asked of AWS Organizations."""
+"""Asks AWS Organizations for the accounts of organizational units."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,11 +13,12 @@ from slipway.shared.aws_errors import sentence
 
 @dataclass
 class Organization:
-    """client: of Organizations; the management account and delegated administrators may ask.
+    """The organization of a fleet.
 
-    told_management: the management account as the fleet's file names it.
+    client: of Organizations; the management account and delegated administrators may ask. told_management: the
+    management account that the fleet's file names.
 
-    problem: why Organizations gave no answer, one sentence; empty = it did. left_out: accounts that a unit holds and
+    problem: one sentence on why Organizations gave no answer; empty = it did. left_out: accounts of a unit that
     StackSets does not reach, with the reason.
     """
 
@@ -29,7 +30,7 @@ class Organization:
 
     @cached_property
     def management_account(self) -> str | None:
-        """None = not known."""
+        """The management account's id; None = not known."""
         if self.told_management:
             return self.told_management
         try:
@@ -38,7 +39,7 @@ class Organization:
             return None
 
     def accounts(self, group: Group) -> set[str] | None:
-        """That a group reaches now; None = not known."""
+        """The accounts that a group reaches now; None = not known."""
         if not group.organizational_units:
             return set(group.accounts)
         found = [self._of_unit(unit) for unit in group.organizational_units]

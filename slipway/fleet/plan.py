@@ -1,4 +1,4 @@
-"""What a deploy of a fleet would do: targets, meaning, cost and quotas."""
+"""Plans a deploy of a fleet: targets, meaning of the updates, cost and quotas."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,11 @@ from slipway.shared.aws_clients import Clients
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """findings: of the rules that let the synth go on, and of the account. reports: one for each kind of update.
+    """A deploy of a fleet.
 
-    accepted: stack sets whose loss of stacks is acknowledged. remade: stack sets that have another permission model,
-    which no update changes.
+    findings: of rules that do not stop the synth, and of the account. reports: one for each kind of update.
+    accepted: stack sets whose loss of stacks is acknowledged. remade: stack sets whose permission model differs,
+    which an update can't change.
     """
 
     rendered: RenderedFleet
@@ -32,14 +33,14 @@ class FleetPlan:
 
     @property
     def stops(self) -> bool:
-        """Something has to be acknowledged, or mended, first."""
+        """Whether something must be acknowledged or repaired first."""
         wrong = any(each.level == "error" for each in self.findings)
         refused = wrong or self.targets.reached_twice or self.remade or self.removed
         return bool(refused) or any(each.gate.stopping for each in self.reports)
 
     @property
     def removed(self) -> dict[str, list[Place]]:
-        """Services that a deploy deletes, by stack set, where nobody acknowledged it."""
+        """Services that the deploy deletes without an acknowledgement, by stack set."""
         found: dict[str, list[Place]] = {}
         for each in self.targets.all:
             if each.action == "remove" and each.is_service and each.stack_set not in self.accepted and each.account:
@@ -47,19 +48,19 @@ class FleetPlan:
         return found
 
     def report_number(self, target: Target) -> int | None:
-        """Of the report on its update, from 1 on; None = no resource changes."""
+        """The number, counted from 1, of the report on the target's update; None = no resource changes."""
         known = (number for number, each in enumerate(self.reports, 1) if each.changes == list(target.changes))
         return next(known) if target.changes else None
 
     def bill(self, target: Target, *, endpoints_on: bool = False) -> Bill:
-        """After the deploy; endpoints_on: with `DeployEndpoint` at true, whatever the fleet says."""
+        """The cost after the deploy. endpoints_on: as if `DeployEndpoint` were true everywhere."""
         if not target.values or not (endpoints_on or runs_endpoint(target.values)):
             return NOTHING
         return bill(target.values, self.rendered.resolution)
 
     @property
     def quotas(self) -> dict[tuple[str, int, bool], list[Place]]:
-        """Name and size of each quota that an endpoint needs, and whether it is on, with the accounts and regions."""
+        """The accounts and regions for each quota: its name, its size, and whether their endpoint is on."""
         found: dict[tuple[str, int, bool], list[Place]] = {}
         for target in self.targets.all:
             if target.values and target.account:
@@ -72,7 +73,7 @@ class FleetPlan:
 def make_plan(
     rendered: RenderedFleet, findings: list[Finding], acknowledged: list[Acknowledgement], clients: Clients
 ) -> FleetPlan:
-    """Raises boto3's errors where StackSets can't be asked; Organizations may refuse."""
+    """Make the plan. Raises boto3's errors if StackSets can't be asked. Organizations may refuse to answer."""
     client, caller = clients("cloudformation"), call_as(rendered.fleet)
     organization = Organization(clients("organizations"), rendered.fleet.management_account)
     before = deployed_properties(f"{FLEET_PREFIX}{rendered.name}", client)

@@ -1,4 +1,4 @@
-"""`python -m slipway fleet plan`: what a deploy of a fleet would do, before anything happens."""
+"""Prints what a deploy of a fleet would do, before anything happens."""
 
 import json
 import sys
@@ -30,8 +30,8 @@ from slipway.templates.app import in_app
 def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     """Print the plan.
 
-    region: of the stack sets; None = as boto3 finds it. Returns the exit status: 0, 1 where the fleet is refused or a
-    change has to be acknowledged first, 2 for a name that can't be meant or where AWS gave no answer.
+    region: of the stack sets; None = boto3's default. Returns the exit status: 0; 1 if the fleet is refused or a
+    change must be acknowledged first; 2 for an unknown name or if AWS gave no answer.
     """
     try:
         path, clients = find_fleet(name, root / "fleets"), clients_in(region)
@@ -65,6 +65,6 @@ def _rendered(path: Path, root: Path, read: tuple[Fleet, str, Resolution]) -> Re
 
 
 def _acknowledged(rendered: RenderedFleet, root: Path) -> list[Acknowledgement]:
-    """Of the deployment: its resources have the same ids here."""
+    """The acknowledgements of the deployment, whose resources have the same ids in the fleet's template."""
     path = root / "accepted-changes" / f"{rendered.fleet.deployment}.yaml"
     return acknowledgements(path) if path.is_file() else []

@@ -1,4 +1,4 @@
-"""A plan for people, and for programs."""
+"""Shows a plan, as text or as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _FATES = {
 
 
 def lines(plan: FleetPlan) -> Iterator[str]:
-    """Order, targets, cost, what updates mean, quotas."""
+    """The page: order, targets, cost, meaning of the updates, quotas."""
     rendered = plan.rendered
     yield f"{rendered.name}: {rendered.deployment}, template {rendered.stack_sets[-1].version}"
     yield from table_lines((), [(f"{n}.", each.name, _order(each)) for n, each in enumerate(rendered.stack_sets, 1)])
@@ -44,7 +44,7 @@ def lines(plan: FleetPlan) -> Iterator[str]:
 
 
 def _order(stack_set: StackSet) -> str:
-    """How an operation goes through the set."""
+    """The order in which an operation goes through the set."""
     rollout = stack_set.rollout
     regions = ", then ".join(stack_set.region_order) or "regions in any order"
     if rollout.regions == "parallel":
@@ -59,7 +59,7 @@ def _with_endpoints(plan: FleetPlan) -> Bill:
 
 
 def _rows(plan: FleetPlan) -> Iterator[tuple[str, ...]]:
-    """One for the accounts and regions that share action, meaning and price."""
+    """One row for all accounts and regions that share action, meaning and price."""
     accounts: dict[tuple[str, ...], list[str]] = {}
     for each in plan.targets.all:
         name, account, region, *fate = _row(each, plan)
@@ -77,7 +77,7 @@ def _some(accounts: Sequence[str]) -> str:
 
 
 def _listed(places: Sequence[Place]) -> str:
-    """For example `111122223333 and 2 more (us-east-1)`."""
+    """The first account, the count of the others, and the regions: `111122223333 and 2 more (us-east-1)`."""
     by_region: dict[str, list[str]] = {}
     for account, region in places:
         by_region.setdefault(region, []).append(account)
@@ -95,7 +95,7 @@ def _row(target: Target, plan: FleetPlan) -> tuple[str, ...]:
 
 
 def _meaning(target: Target) -> str:
-    """Kinds of changes, worst first, without those that mean nothing."""
+    """The kinds of changes, worst first. Kinds without a meaning are left out."""
     told = Counter(each.kind for each in target.changes if each.kind != "nothing")
     return ", ".join(f"{number} {kind}" for kind, number in told.items()) or "in place"
 
@@ -121,7 +121,7 @@ def _remarks(plan: FleetPlan) -> Iterator[str]:
 
 
 def _repairs(plan: FleetPlan) -> Iterator[str]:
-    """Commands for the stacks that an earlier operation left behind."""
+    """Commands that repair the stacks that an earlier operation left behind."""
     caller = call_as(plan.rendered.fleet)
     for each in plan.targets.all:
         if each.action == "failed":
@@ -135,11 +135,13 @@ def _repairs(plan: FleetPlan) -> Iterator[str]:
 
 
 def content(plan: FleetPlan) -> dict[str, Any]:
-    """As `--json` prints it. account: null = others of the units, which are not known. usd_per_hour: null = not known.
+    """The object that `--json` prints.
 
-    usd_per_hour_with_endpoints: as if DeployEndpoint were true everywhere; is_on: of a quota, it is already. removed:
-    services that are lost without an acknowledgement. permission_model_differs: stack sets that have another one.
-    report: number of the update's meaning in `reports`, from 1 on; null = no resource changes.
+    account: null = further accounts of the units, which are not known. usd_per_hour: null = not known.
+    usd_per_hour_with_endpoints: as if DeployEndpoint were true everywhere. is_on: whether the endpoint of a quota
+    runs already. removed: services that are lost without an acknowledgement. permission_model_differs: stack sets
+    with another permission model. report: the number of the update's meaning in `reports`, counted from 1; null = no
+    resource changes.
     """
     cost = total(map(plan.bill, plan.targets.all))
     return {

@@ -1,4 +1,4 @@
-"""`python -m slipway fleet status`: which target runs which template, which failed and why."""
+"""Shows which target runs which template, and which failed and why."""
 
 import json
 import sys
@@ -31,8 +31,8 @@ _OPERATIONS = ("STACK SET", "STARTED", "OPERATION", "STATUS", "REASON")
 def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
     """Print the state of each stack.
 
-    region: of the stack sets. Returns the exit status: 0, 1 where a stack or the last operation of a set failed, or
-    nothing is deployed, 2 for a name that can't be meant or where AWS gave no answer.
+    region: of the stack sets. Returns the exit status: 0; 1 if a stack or the last operation of a set failed, or if
+    nothing is deployed; 2 for an unknown name or if AWS gave no answer.
     """
     try:
         path = find_fleet(name, root / "fleets")
@@ -51,12 +51,14 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
 
 
 def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
-    """As `--json` prints it.
+    """The object that `--json` prints.
 
-    template: the version that a stack runs. Null where it is not CURRENT: StackSets keeps no version of each stack,
-    and only its own account sees the stack. before: then the version that has not arrived, or not wholly; an update
-    that failed is rolled back to what ran before, unless the reason says otherwise. last_operation: on the stack.
-    stack: the fleet's own, which makes the sets, and takes them back where its first deploy fails.
+    template: the version that a stack runs; null if it is not CURRENT, because StackSets keeps no version of each
+    stack and only the stack's own account sees the stack. before: the version that has not arrived, or only in part;
+    a failed update is rolled back to the version before it, unless the reason says otherwise. last_operation: on the
+    stack.
+
+    stack: the fleet's own stack, which creates the sets and deletes them if its first deploy fails.
     """
     client, caller = clients("cloudformation"), call_as(fleet)
     names = [f"{name}{suffix}" for suffix in _SUFFIXES]
@@ -119,7 +121,7 @@ def _set_state(name: str, deployed: DeployedSet) -> dict[str, Any]:
 
 
 def _status(instance: dict[str, Any]) -> str:
-    """CURRENT, or what the last operation left: more exact than OUTDATED."""
+    """CURRENT, or the state that the last operation left, which is more exact than OUTDATED."""
     if instance["Status"] == "CURRENT":
         return "CURRENT"
     return str(instance.get("StackInstanceStatus", {}).get("DetailedStatus") or instance["Status"])
@@ -130,7 +132,7 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
-    """The page."""
+    """The lines of the page."""
     stack = found["stack"]
     if not found["stack_sets"] and not stack:
         yield f"{found['fleet']}: not deployed"

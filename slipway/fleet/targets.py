@@ -1,4 +1,4 @@
-"""Account by account and region by region: what a deploy of a fleet does."""
+"""What a deploy of a fleet does in each account and region."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ Action = Literal["create", "update", "nothing", "remove", "left alone", "failed"
 
 @dataclass(frozen=True)
 class Target:
-    """One stack. stack_set: its name. account: None = those of the group's units, which are not known.
+    """One stack.
 
-    is_service: false of account settings.
-
-    group: None = the fleet no longer names it. values: of its parameters after the deploy. changes: of an update.
+    stack_set: its name. account: None = further accounts of the group's units, which are not known. is_service:
+    false for account settings. group: None = the fleet no longer names it. values: its parameters after the deploy.
+    changes: those of an update.
     """
 
     stack_set: str
@@ -34,11 +34,11 @@ class Target:
 
 
 class Targets:
-    """All of a fleet.
+    """All targets of a fleet.
 
-    deployed: stack sets by name, as they are now, those that the fleet no longer has, too. before: their groups as they
-    were deployed; CloudFormation makes and deletes stacks where groups differ, and looks at no account that joined or
-    left a unit in between.
+    deployed: stack sets as they are now, by name, also those that the fleet no longer has. before: their groups as
+    deployed. CloudFormation creates and deletes stacks where groups differ. It ignores accounts that joined or left
+    a unit in between.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Targets:
 
     @property
     def reached_twice(self) -> list[Place]:
-        """Places that two groups of the service reach, by units inside of others."""
+        """Places that two groups of the service reach, through nested units."""
         seen: dict[Place, int] = {}
         for each in self.all:
             if each.account and each.group and each.is_service:
@@ -68,7 +68,7 @@ class Targets:
 
     @property
     def moved(self) -> list[Place]:
-        """Places that go from one set of the service to the other: StackSets moves no stack."""
+        """Places that change from one set of the service to the other. StackSets can't move a stack."""
         service = [each for each in self.all if each.account and each.is_service]
         gone = {(each.account, each.region) for each in service if each.action == "remove"}
         made = {(each.account, each.region) for each in service if each.action == "create"}
@@ -92,7 +92,7 @@ class Targets:
             yield Target(name, is_service, account, region, "left alone" if is_named is False else "remove")
 
     def _was_named(self, stack_set: StackSet, place: Place) -> bool | None:
-        """A group of the last deploy reaches the place now; None = not known."""
+        """Whether a group of the last deploy reaches the place now; None = not known."""
         if stack_set.name not in self._before:
             return None
         groups = [group for group in self._before[stack_set.name] if place[1] in group.regions]
@@ -109,7 +109,7 @@ class Targets:
         before = deployed.values(place)
         given = dict(stack_set.parameters) | group.parameters
         is_same = deployed.version == stack_set.version and before == given
-        if is_same:  # CloudFormation updates no set of which nothing changed, whatever failed in it
+        if is_same:  # CloudFormation skips a set without a change, even if stacks of it have failed
             action: Action = "nothing" if deployed.instances[place]["Status"] == "CURRENT" else "failed"
             return Target(*named, action, group, values)
         changes = self._changes(stack_set, deployed, before, given, place[1])
@@ -138,7 +138,7 @@ class Targets:
 
 
 def _seen(group: Group, region: str, instances: Mapping[Place, Mapping[str, str]]) -> list[str]:
-    """Accounts of a group with a stack in the region: all that is known where Organizations can't be asked."""
+    """The accounts of a group that have a stack in the region: all that is known without Organizations."""
     found = [
         account
         for (account, in_region), each in instances.items()

@@ -1,4 +1,4 @@
-"""An endpoint of SageMaker: what verify, status and list ask of it."""
+"""What verify, status and list ask of a SageMaker endpoint."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedEndpoint:
-    """Of `hosting.mode: realtime` and `async`."""
+    """The endpoint of a deployment with `hosting.mode: realtime` or `async`."""
 
     log_parts: tuple[str, ...] = ()
     may_sleep = False
@@ -41,13 +41,13 @@ class DeployedEndpoint:
         return self._stack.endpoint is not None and self._service().good
 
     def checks(self) -> Iterator[Check]:
-        """The last two only where there is an endpoint."""
+        """Check the endpoint; the last two checks need one that exists."""
         yield self._service()
         if endpoint := self._stack.endpoint:
             yield from (configuration(self._stack, endpoint), _instances(endpoint))
 
     def still_billing(self) -> Check:
-        """Endpoints of earlier stacks bill by the hour."""
+        """Check for endpoints of earlier stacks, which bill by the hour."""
         name = self._stack.name
         ours = re.compile(rf"{re.escape(name)}-[0-9a-f]{{8}}", re.IGNORECASE)
         pages = self._stack.clients("sagemaker").get_paginator("list_endpoints").paginate(NameContains=f"{name}-")
@@ -89,7 +89,7 @@ class DeployedEndpoint:
         yield "cost", self.cost(state)
 
     def backlog(self) -> dict[str, int]:
-        """SageMaker's own queue of an asynchronous endpoint, as CloudWatch has it from the last minutes."""
+        """The length of SageMaker's own queue for an asynchronous endpoint, by CloudWatch's last minutes."""
         if "AsyncInferenceConfig" not in (self._stack.endpoint or {}):
             return {}
         now = datetime.now(UTC)
@@ -120,9 +120,11 @@ class DeployedEndpoint:
 
 
 def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
-    """SageMaker may have gone back to the old configuration without CloudFormation's knowledge."""
+    """Check that the endpoint runs the stack's configuration. SageMaker may have rolled back without telling
+    CloudFormation.
+    """
     live = str(endpoint["EndpointConfigName"])
-    # Physical ids are ARNs, which are in lower case.
+    # Physical ids are ARNs, which SageMaker writes in lower case.
     own = [each.rpartition("/")[2].lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
     if live.lower() in own:
         return Check("configuration", True, f"{live}, the stack's own")
@@ -147,7 +149,7 @@ def _instances(endpoint: dict[str, Any]) -> Check:
 
 
 def _price(counts: dict[str, int]) -> float | None:
-    """USD an hour of the instances that run now; None where a type's price is not known."""
+    """USD an hour of the instances that run now; None if the price of a type is not known."""
     prices = [instances()[name].usd_per_hour if name in instances() else None for name in counts]
     if None in prices:
         return None

@@ -11,14 +11,12 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedHosting(Protocol):
-    """Endpoint of SageMaker or machines of EC2.
+    """A SageMaker endpoint or EC2 machines.
 
-    log_group: of what runs the model. log_parts: names of its parts, with which its streams end.
-    failure: a reason that it names itself, beside CloudFormation's; "" = none.
-    may_sleep: whether a call may have to wait for a start.
-    first_of_start: what a start takes time for before the model's log begins.
-    running: instances that bill by the hour, by type.
-    takes_calls: whether the API can get an answer from it, also a late one.
+    log_group: the log of what runs the model. log_parts: its parts, with which the names of its streams end.
+    failure: a reason of its own, beside CloudFormation's; "" = none. may_sleep: whether a call may have to wait for
+    a start. first_of_start: the first part of a start, before the model's log begins. running: instances that bill
+    by the hour, by type. takes_calls: whether the API can get an answer, even a late one.
     """
 
     log_parts: tuple[str, ...]
@@ -44,16 +42,16 @@ class DeployedHosting(Protocol):
         """Whether anything of earlier stacks of the name bills by the hour."""
 
     def state(self) -> dict[str, Any]:
-        """Members of `status --json`."""
+        """The members that it adds to `status --json`."""
 
     def cost(self, state: dict[str, Any]) -> str:
-        """What `state` costs, in words."""
+        """The cost of `state`, in words."""
 
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """Label and text of each line of `status`."""
 
     def backlog(self) -> dict[str, int]:
-        """Jobs that wait elsewhere than in the deployment's own queue."""
+        """The number of jobs that wait outside the deployment's own queue."""
 
 
 _BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {

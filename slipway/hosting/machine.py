@@ -13,7 +13,9 @@ _EXIST = (*AWAKE, "stopping", "stopped")
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """What the machine of a number has told last; seconds of the epoch, 0 = never. state: of its worker."""
+    """The row of a machine's worker in the job table. Times are in seconds of the epoch; 0 = never. state: the
+    worker's.
+    """
 
     instance_id: str = ""
     state: str = ""
@@ -25,7 +27,10 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class DeployedMachine:
-    """described: as EC2 shows the instance. row: None = no worker of this instance has begun. volumes: its disks."""
+    """One machine.
+
+    described: the instance as EC2 shows it. row: None = no worker of this instance has begun. volumes: its disks.
+    """
 
     described: Mapping[str, Any]
     row: WorkerRow | None = None
@@ -37,7 +42,7 @@ class DeployedMachine:
 
     @property
     def number(self) -> int:
-        """From 0 on, in its deployment."""
+        """The machine's number in its deployment, counted from 0."""
         return int(self.tags[MACHINE_TAG])
 
     @property
@@ -46,7 +51,7 @@ class DeployedMachine:
 
     @property
     def state(self) -> str:
-        """EC2's word."""
+        """The instance's state in EC2's words."""
         return str(self.described["State"]["Name"])
 
     @property
@@ -60,12 +65,12 @@ class DeployedMachine:
 
     @property
     def launched_at(self) -> float:
-        """Of the last start."""
+        """The time of the last start."""
         return float(self.described["LaunchTime"].timestamp())
 
 
 def tagged_instances(deployment: str, ec2: Any) -> list[dict[str, Any]]:
-    """Every instance with the tags of the deployment's machines that bills now, or would once started."""
+    """Every instance with the tags of the deployment's machines that bills now, or would bill if it were started."""
     filters = {
         f"tag:{DEPLOYMENT_TAG}": [deployment],
         "tag-key": [MACHINE_TAG],
@@ -83,12 +88,12 @@ def volumes_of(instance_ids: list[str], ec2: Any) -> list[dict[str, Any]]:
 
 
 def loose_volumes(deployment: str, ec2: Any) -> list[dict[str, Any]]:
-    """Disks of the deployment's machines that no instance has: they have outlived theirs."""
+    """Disks of the deployment's machines that are attached to no instance."""
     return _volumes({f"tag:{DEPLOYMENT_TAG}": [deployment], "tag-key": [MACHINE_TAG], "status": ["available"]}, ec2)
 
 
 def row_of(item: Mapping[str, Any]) -> WorkerRow:
-    """Of an item `machine#<number>` of the job table."""
+    """Read an item `machine#<number>` of the job table."""
 
     def number(name: str) -> float:
         return float(item.get(name, {"N": 0})["N"])
@@ -104,7 +109,7 @@ def row_of(item: Mapping[str, Any]) -> WorkerRow:
 
 
 def age(then: float, now: float) -> str:
-    """For example `12 s`; the clocks of both may differ."""
+    """The time since then, such as `12 s`. The clocks of both sides may differ."""
     seconds = max(0, round(now - then))
     for unit, length in (("days", 172_800), ("h", 7_200), ("min", 120)):
         if seconds >= length:
@@ -113,7 +118,7 @@ def age(then: float, now: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """In UTC, to the second."""
+    """The time in UTC, to the second."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

@@ -8,12 +8,12 @@ from slipway.hosting.machine import DeployedMachine, age
 
 _TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # set by EC2 at the launch
 _HEARD_IN_SECONDS = 90  # a worker writes each 20 s
-_BOOT_IN_SECONDS = 300  # until a worker has begun; it waits for the model afterwards
+_BOOT_IN_SECONDS = 300  # until the worker begins; the worker itself then waits for the model
 _REPLACE = "raise hosting.renewal by one and deploy: CloudFormation makes new machines"
 
 
 def machines(own: list[DeployedMachine], wanted: list[str], usual_start_in_seconds: int) -> Check:
-    """As many as are wanted; one that sleeps is well."""
+    """Check that as many machines exist as the stack asks for. A machine that sleeps is fine."""
     seen = f"{len(own)} of {len(wanted)}"
     if missing := [each for each in wanted if each not in {machine.id for machine in own}]:
         return Check("machines", False, f"{seen}: {', '.join(missing)} of the stack is gone", _REPLACE)
@@ -26,7 +26,7 @@ def machines(own: list[DeployedMachine], wanted: list[str], usual_start_in_secon
 
 
 def configuration(own: list[DeployedMachine], templates: list[str], ec2: Any) -> Check:
-    """Instances are launched by a launch template of the stack, and are of its type."""
+    """Check that the stack's launch template started the instances, and that they have its type."""
     types: dict[tuple[str, ...], str] = {}
     for each in templates:
         found = ec2.describe_launch_template_versions(LaunchTemplateId=each, Versions=["$Default"])
@@ -47,7 +47,7 @@ def configuration(own: list[DeployedMachine], templates: list[str], ec2: Any) ->
 
 
 def access(own: list[DeployedMachine], ec2: Any) -> Check:
-    """No way in but Systems Manager's, and nothing to read on the disk."""
+    """Check that Systems Manager is the only way in, and that the disks are encrypted."""
     group_ids = sorted({group["GroupId"] for machine in own for group in machine.described["SecurityGroups"]})
     groups = ec2.describe_security_groups(GroupIds=group_ids)["SecurityGroups"]
     open_groups = {group["GroupId"] for group in groups if group["IpPermissions"]}
@@ -58,7 +58,7 @@ def access(own: list[DeployedMachine], ec2: Any) -> Check:
 
 
 def workers(own: list[DeployedMachine], name: str, now: float) -> Check:
-    """Each machine that runs has a worker that says so."""
+    """Check that the worker of each running machine reports."""
     awake = [machine for machine in own if machine.state == "running"]
     if not awake:
         return Check("workers", True, "no machine runs")
@@ -78,7 +78,7 @@ def workers(own: list[DeployedMachine], name: str, now: float) -> Check:
 
 
 def agents(own: list[DeployedMachine], ssm: Any) -> Check:
-    """Said only: nothing but an operator's session needs the agent."""
+    """Report on the Systems Manager agents. Only an operator's session needs them, so the check never fails."""
     running = [machine.id for machine in own if machine.state == "running"]
     if not running:
         return Check("SSM agent", True, "no machine runs")
@@ -114,7 +114,7 @@ def _openings(machine: DeployedMachine, open_groups: set[str]) -> Iterator[str]:
 
 
 def _is_heard(machine: DeployedMachine, now: float) -> bool:
-    """Since its last start, and not long ago."""
+    """Whether the worker has reported since the machine's last start, and recently."""
     row = machine.row
     return row is not None and row.seen_at > machine.launched_at and now - row.seen_at <= _HEARD_IN_SECONDS
 

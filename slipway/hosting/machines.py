@@ -1,4 +1,4 @@
-"""The machines of a deployment in `hosting.mode: ec2`: what verify, status, logs and list ask of them."""
+"""What verify, status, logs and list ask of a deployment's EC2 machines."""
 
 import time
 from collections import Counter
@@ -19,7 +19,7 @@ _USUAL_START_IN_SECONDS = 120  # before one is measured
 
 
 class DeployedMachines:
-    """Of the stack's machines and of others with their tags."""
+    """The stack's machines, and other machines with their tags."""
 
     failure = ""
     log_parts: tuple[str, ...] = ("setup", "model", "worker")
@@ -43,12 +43,12 @@ class DeployedMachines:
 
     @property
     def wanted(self) -> list[str]:
-        """The stack's instances, whether they exist or not."""
+        """The instances in the stack, whether they exist or not."""
         return self._stack.resources.get("AWS::EC2::Instance", [])
 
     @cached_property
     def own(self) -> list[DeployedMachine]:
-        """The stack's machines that exist, by their numbers."""
+        """The stack's machines that exist, by number."""
         described = [each for each in self._tagged if each["InstanceId"] in self.wanted]
         volumes = volumes_of([each["InstanceId"] for each in described], self._stack.clients("ec2"))
         found = [self._machine(each, volumes) for each in described]
@@ -56,11 +56,11 @@ class DeployedMachines:
 
     @property
     def usual_start_in_seconds(self) -> int:
-        """From asleep to the model's first answer, as last measured."""
+        """The time from asleep to the model's first answer, as last measured."""
         return round(max((row.boot_in_seconds for row in self._rows.values()), default=0) or _USUAL_START_IN_SECONDS)
 
     def checks(self) -> Iterator[Check]:
-        """The last ones only where there are machines."""
+        """Check the machines; the last checks need machines that exist."""
         if not self.wanted and not self._stack.deploys_endpoint:
             yield Check("machines", True, NOT_DEPLOYED)
             return
@@ -73,7 +73,9 @@ class DeployedMachines:
             yield machine_checks.agents(self.own, self._stack.clients("ssm"))
 
     def still_billing(self) -> Check:
-        """Machines of earlier stacks bill by the hour while they run, and their disks always."""
+        """Check for machines of earlier stacks, which bill by the hour while they run, and for their disks, which
+        always bill.
+        """
         others = [f"{each['InstanceId']} ({each['State']['Name']})" for each in self._others]
         if not others:
             return Check("still billing", True, "no machine of an earlier stack")
@@ -113,7 +115,7 @@ class DeployedMachines:
         yield "cost", self.cost(state)
 
     def backlog(self) -> dict[str, int]:
-        """None: all jobs wait in the deployment's own queue."""
+        """Nothing: all jobs wait in the deployment's own queue."""
         return {}
 
     @cached_property
@@ -126,7 +128,7 @@ class DeployedMachines:
 
     @cached_property
     def _rows(self) -> dict[str, WorkerRow]:
-        """By instance; empty where the table is gone, or never was."""
+        """The workers' rows by instance; empty if the table does not exist."""
         table, dynamodb = self._stack.outputs.get("JobTable"), self._stack.clients("dynamodb")
         if table is None:
             return {}
@@ -145,7 +147,7 @@ class DeployedMachines:
         return DeployedMachine(described, self._rows.get(id_), own)
 
     def _refusal(self, now: float) -> str:
-        """Of the last start, where nothing has come of another one since."""
+        """A note on a refused start, unless a later start was asked for or the machine has reported since."""
         refused = [row.refused_at for row in self._rows.values() if row.refused_at > max(row.asked_at, row.seen_at)]
         return f"; EC2 refused one {age(max(refused), now)} ago" if refused else ""
 
@@ -170,7 +172,7 @@ def _line(machine: DeployedMachine, now: float) -> str:
 
 
 def _price(machines: list[DeployedMachine]) -> float | None:
-    """USD an hour of the machines that run now, with their addresses; None where a type's price is not known."""
+    """USD an hour of the machines that run now, with their addresses; None if the price of a type is not known."""
     total = 0.0
     for machine in machines:
         if machine.is_awake:

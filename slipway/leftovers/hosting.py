@@ -13,7 +13,7 @@ class BusyEndpointError(Exception):
 
 
 class RetainedHosting:
-    """The endpoints, endpoint configurations and models of these ARNs that still exist, by name."""
+    """The endpoints, endpoint configurations and models among these ARNs that still exist, by name."""
 
     def __init__(self, arns: Iterable[str], sagemaker: Any) -> None:
         # SageMaker writes ARNs in lower case and keeps the case of names, so names come from its lists.
@@ -24,7 +24,7 @@ class RetainedHosting:
         self._models = self._existing("list_models", "Model")
 
     def all(self) -> Iterator[RetainedResource]:
-        """In the order of their removal."""
+        """All of them, in the order in which they must be removed."""
         for name in self._endpoints:
             status = self._sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"]
             yield self._endpoint(name, status)
@@ -32,10 +32,10 @@ class RetainedHosting:
         yield from map(self._model, self._models)
 
     def unused(self, in_stack: set[str]) -> Iterator[RetainedResource]:
-        """Configurations, then models, that neither the stack nor an endpoint uses.
+        """The configurations, then the models, that neither the stack nor an endpoint uses.
 
-        in_stack: names of the stack's own resources, in lower case. After a rollback by SageMaker itself an endpoint
-        may run on a configuration that is no longer in the stack. Raises BusyEndpointError.
+        in_stack: names of the stack's own resources, in lower case. After SageMaker has rolled back by itself, an
+        endpoint may run on a configuration that is no longer in the stack. Raises BusyEndpointError.
         """
         used = {self._configuration_of(endpoint).lower() for endpoint in self._endpoints} | in_stack
         kept = [name for name in self._configurations if name.lower() in used]

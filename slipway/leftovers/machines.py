@@ -1,4 +1,4 @@
-"""Machines of EC2, and their disks, that outlive a stack."""
+"""Finds EC2 machines, and their disks, that outlive a stack."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,13 +8,13 @@ from slipway.leftovers.retained_resource import RetainedResource
 
 
 def retained_machines(deployment: str, ec2: Any) -> Iterator[RetainedResource]:
-    """Of a deployment without a stack. Their disks end with them."""
+    """The machines of a deployment that has no stack. Their disks are deleted with them."""
     for each in tagged_instances(deployment, ec2):
         yield _machine(each["InstanceId"], each["State"]["Name"], ec2)
 
 
 def retained_disks(deployment: str, ec2: Any) -> Iterator[RetainedResource]:
-    """Those that belong to no machine any more."""
+    """Disks that are not attached to any machine."""
     for each in loose_volumes(deployment, ec2):
         yield _disk(each["VolumeId"], each["Size"], ec2)
 

@@ -1,4 +1,4 @@
-"""`python -m slipway purge`: shows the resources that a destroy retains, asks, removes them."""
+"""Shows the resources that a destroy retains, asks, and removes them."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -22,15 +22,15 @@ class PurgeError(Exception):
 
 
 def run(deployment: str, region: str | None, *, sure: bool) -> int:
-    """Returns the exit status."""
+    """Purge the deployment with this name. Returns the exit status."""
     return purge(deployment, clients_in(region), ask=None if sure else ask_on_terminal)
 
 
 def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
     """Show the retained resources, ask, remove them.
 
-    ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 when nothing is left,
-    1 after a problem, 2 where somebody else's stack has that name, both printed as one sentence.
+    ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 if nothing is left, 1
+    after a problem, 2 if a foreign stack has that name. Problems are printed as one sentence.
     """
     try:
         return _purge(deployment, clients, ask)
@@ -47,7 +47,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
 
 
 def ask_on_terminal(prompt: str) -> str:
-    """Raises PurgeError without a terminal."""
+    """Prompt on the terminal. Raises PurgeError if there is none."""
     if not sys.stdin.isatty():
         raise PurgeError("Nobody can be asked, as standard input is no terminal; nothing was removed without --yes.")
     try:
@@ -91,7 +91,9 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
 
 
 def _demand_settled(deployment: str, status: str) -> None:
-    """Raises PurgeError: an update under way needs what no endpoint uses yet, one that failed may go on or back."""
+    """Raise PurgeError during an update, which needs resources that no endpoint uses yet, and after a failed one, which
+    may continue or roll back.
+    """
     if status.endswith("IN_PROGRESS"):
         raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")
     if status not in _SETTLED:

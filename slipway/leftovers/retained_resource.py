@@ -1,4 +1,4 @@
-"""A resource that CloudFormation kept."""
+"""A resource that CloudFormation retained."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetainedResource:
-    """holds: its content in words. protected: the command that lifts its deletion protection; None = it has none."""
+    """One retained resource.
+
+    holds: its content in words. protected: the command that lifts its deletion protection; None = it is not protected.
+    """
 
     kind: str
     name: str

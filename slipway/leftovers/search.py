@@ -1,4 +1,4 @@
-"""Resources that outlive a deployment's stack or an update of it: found by its tag, described, removed one by one."""
+"""Finds resources that outlive a deployment's stack or an update of it, by their tag, and describes each."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ _UNKNOWN_TABLE = f"table: its tag {CONTENT_TAG} is missing, so what it holds is 
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
-_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # while its stack lives, it is no leftover
+_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # a leftover only if its stack is gone
 _OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
 
 _Tagged = dict[str, dict[str, str]]  # tags by ARN
@@ -31,9 +31,9 @@ class RemovalError(Exception):
 
 
 def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
-    """The resources with the tag of a deployment without a stack, and the ARNs with it that are of no kind known here.
+    """The resources with the tag of a deployment that has no stack, and the tagged ARNs of a kind not known here.
 
-    What runs and bills comes first.
+    Resources that run, and so cost money, come first.
     """
     arns = _tagged(deployment, clients("resourcegroupstaggingapi"))
     hosting, ec2 = [arn for arn in arns if _HOSTING.match(arn)], clients("ec2")
@@ -47,21 +47,21 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
 
 
 def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
-    """What earlier stacks of the name, and updates of the one that exists, have left, and nobody uses.
+    """Resources that earlier stacks of the name, or updates of the present one, left behind and nobody uses.
 
-    No update may be under way. Endpoints and machines are not among it. Raises BusyEndpointError.
+    No update may be under way. Endpoints and machines are not included. Raises BusyEndpointError.
     """
     arns, in_stack = _tagged(deployment, clients("resourcegroupstaggingapi")), _in_stack(deployment, clients)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
-    # Looked at are only those that are left: the versions in a live bucket take minutes to count.
+    # Only leftovers are described: counting the versions in a live bucket takes minutes.
     left = {arn: tags for arn, tags in arns.items() if arn not in hosting and _name_in(arn) not in in_stack}
     stored, _ = _stored(left, clients)
     return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
 
 
 def _stored(tagged: _Tagged, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
-    """Buckets, tables and log groups, and the ARNs of no kind known here."""
+    """Buckets, tables and log groups, and the ARNs of a kind not known here."""
     known: list[RetainedResource] = []
     unknown = []
     for arn, tags in tagged.items():
@@ -87,7 +87,7 @@ def _name_in(arn: str) -> str:
 
 
 def _in_stack(deployment: str, clients: Clients) -> set[str]:
-    """Names of the stack's resources, in lower case."""
+    """The names of the stack's resources, in lower case."""
     pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
     ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
     return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
@@ -124,7 +124,9 @@ def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:
     try:
         name = gateway.get_api_key(apiKey=key_id)["name"]
     except ClientError as error:
-        if error.response["Error"]["Code"] != "NotFoundException":  # tags are listed for some time after a revocation
+        if (
+            error.response["Error"]["Code"] != "NotFoundException"
+        ):  # a revoked key stays listed for a while
             raise
         return []
     holds = "opens nothing without its stack"

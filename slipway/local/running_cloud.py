@@ -1,4 +1,4 @@
-"""How a shell finds the local cloud that runs in this checkout: a file with its variables, locked while it runs."""
+"""Lets a shell find the local cloud that runs in this checkout: a file with its variables, locked while it runs."""
 
 import fcntl
 import json
@@ -12,17 +12,17 @@ _FOLDER = Path("cdk.out/local-cloud")
 
 
 class NotRunningError(Exception):
-    """There is no such local cloud; the message is one sentence."""
+    """No such local cloud runs; the message is one sentence."""
 
 
 @contextmanager
 def announced(root: Path, port: int, variables: Mapping[str, str]) -> Iterator[None]:
-    """While the context is open, `variables_of` finds the variables. root: of the checkout."""
+    """Publish the variables while the context is open, so that `variables_of` finds them. root: the checkout."""
     path = root / _FOLDER / f"{port}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
-    # It holds a key: for this user only.
+    # The file holds a key, so only this user may read it.
     with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # freed with the process, also after kill -9
         json.dump(dict(variables), file)
@@ -35,7 +35,10 @@ def announced(root: Path, port: int, variables: Mapping[str, str]) -> Iterator[N
 
 
 def variables_of(root: Path, port: int | None) -> dict[str, str]:
-    """port: None = the default one, or another if no other runs. Raises NotRunningError."""
+    """The variables of the local cloud on this port.
+
+    port: None = the default port, or the only other one that runs. Raises NotRunningError.
+    """
     running = {int(path.stem): path for path in (root / _FOLDER).glob("*.json") if _is_locked(path)}
     wanted = port or (DEFAULT_PORT if DEFAULT_PORT in running or len(running) != 1 else min(running))
     if wanted in running:

@@ -1,4 +1,4 @@
-"""`python -m slipway local`: the app's real templates, deployed on this machine, answering real HTTP."""
+"""Deploys the app's real templates on this machine, where they answer real HTTP."""
 
 import os
 import signal
@@ -43,15 +43,17 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 class WeightsFolderError(Exception):
-    """--weights can't be used; the message is one sentence for its user."""
+    """--weights can't be used; the message is one sentence."""
 
 
 def run(
     deployment: str, port: int, clock_speed: float, weights: Path | None = None, playground_port: int | None = None
 ) -> int:
-    """weights: a folder with a model that answers in place of the text generator.
+    """Deploy, ask the model, and stay until Ctrl-C.
 
-    Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment."""
+    weights: a folder with a model that answers in place of the text generator. Returns the exit status: 0 after Ctrl-C,
+    1 after a problem, which was printed, 2 for an unknown deployment.
+    """
     signal.signal(signal.SIGTERM, _interrupt)
     progress = Steps()
     try:
@@ -114,7 +116,7 @@ def run(
 
 
 def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str, str]:
-    """Outputs of the last."""
+    """Deploy the stacks in order. Returns the outputs of the last."""
     outputs: dict[str, str] = {}
     for stack in stacks:
         progress(f"deploying {stack.name}")
@@ -128,7 +130,7 @@ def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str
 
 
 def _question(resolution: Resolution) -> str:
-    """The key of a question that the engine takes: a chat where the model is known to have a template for it."""
+    """The key of a question that the engine takes: a chat if the model is known to have a chat template."""
     if "messages" in resolution.bodies and resolution.openai_facts.get("chat_template"):
         return "messages"
     if "num_samples" in resolution.parameters:
@@ -137,7 +139,7 @@ def _question(resolution: Resolution) -> str:
 
 
 def _check_weights(weights: Path, hosting: Hosting) -> None:
-    """Raises WeightsError."""
+    """Raise WeightsFolderError if the folder can't be used."""
     if not hosting.runs_on_machines:
         raise WeightsFolderError(
             f"--weights is for deployments with hosting.mode: ec2, and this one has {hosting.mode}; leave it out."
@@ -153,9 +155,9 @@ def _check_weights(weights: Path, hosting: Hosting) -> None:
 
 
 def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
-    """With them the operator's commands, the CDK's, and the calls in our documentation work in another shell.
+    """Variables with which the operator's verbs, the CDK and the calls in our documentation work in another shell.
 
-    The key is that of the user who deploys: it may do everything here, and call the API.
+    The key is the deployer's, who may do everything here, also call the API.
     """
     return {
         "API_URL": client.url,
@@ -164,7 +166,7 @@ def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
         "AWS_DEFAULT_REGION": client.region,
         "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
         "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
-        "AWS_SESSION_TOKEN": "",  # one of AWS's would make the signature wrong
+        "AWS_SESSION_TOKEN": "",  # a token for AWS would invalidate the signature
         "NO_PROXY": os.environ["NO_PROXY"],
         "no_proxy": os.environ["no_proxy"],
         **({"API_KEY": client.api_key} if client.api_key else {}),
@@ -188,14 +190,14 @@ def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> 
 
 
 def _playground(cloud: LocalCloud, name: str, region: str, port: int | None) -> SigningProxy:
-    """The page, whether the deployment serves one itself or not; its calls are the deployer's, as those above."""
+    """The page, also for a deployment that does not serve it. Its calls are signed with the deployer's key."""
     stack = find_stack(name, lambda service: cloud.client(service, region=region))
     key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
     return proxy_for(stack, DeployedApi(stack, key), port, f"local {name}")
 
 
 def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
-    """Of the model's log: it ends with the local cloud, and the reason often stands there."""
+    """Print the end of the model's log, which often holds the reason. The log is lost when the local cloud ends."""
     if found := existing_stack(stack.name, lambda service: cloud.client(service, region=stack.region)):
         group = hosting_of(found).log_group
         if lines := last_words(group, found.clients("logs")):
@@ -203,7 +205,7 @@ def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
 
 
 def _stay(cloud: LocalCloud) -> None:
-    """Until Ctrl-C, the end of the emulator, or the end of the `make` that called."""
+    """Wait for Ctrl-C, for the end of the emulator, or for the end of the `make` that called."""
     parent, told = os.getppid(), set[str]()
     while True:
         cloud.check_alive()

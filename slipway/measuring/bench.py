@@ -1,4 +1,4 @@
-"""`python -m slipway bench`: measures a deployed API under load, and writes a report."""
+"""Measures a deployed API under load, and writes a report."""
 
 import sys
 from pathlib import Path
@@ -20,10 +20,10 @@ _INTERRUPTED = 130  # as shells report it
 
 
 def run(name: str, region: str | None, root: Path, options: LoadTestOptions) -> int:
-    """root: the folder with `deployments/`.
+    """Measure, write the report, print the results.
 
-    Returns the exit status: 0 after a whole run, 1 where no request was answered, 2 for what can't be measured, 130
-    after Ctrl-C, whose report has what was measured until then.
+    root: the folder with `deployments/`. Returns the exit status: 0 after a complete run, 1 if no request was
+    answered, 2 if the deployment can't be measured, 130 after Ctrl-C. Its report has the figures up to that moment.
     """
     try:
         path = find(name, root / "deployments")

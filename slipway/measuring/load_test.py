@@ -1,4 +1,4 @@
-"""One load test of a deployed API: its start, its loads one after the other, its results."""
+"""Runs one load test of a deployed API: its start, its loads one after the other, its results."""
 
 import platform
 import signal
@@ -33,17 +33,18 @@ from slipway.stack.deployed_stack import DeployedStack
 
 BY_HAND = "Ctrl-C"
 _MOST_CLIENTS, _MOST_LOADS_OF_SEARCH = 512, 24
-_FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: fewer tell nothing of a percentile
+_FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: a percentile of fewer requests means nothing
 
 
 @dataclass(frozen=True)
 class LoadTestOptions:
-    """route: None = chat where the model streams it, else generate of a realtime endpoint, else jobs.
+    """What to measure.
 
-    clients, rates: the levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for
-    each client, at least 20. seconds: of an open loop. prompts: JSON lines. warm_up: requests before, not counted.
-    budget: in USD, by the catalog's price of the instances that run. slo: the highest rate that holds it is searched.
-    keep: write the figures beside the deployment, for `check --recommend`. output: the folder of all reports.
+    route: None = chat if the model streams it, else generate of a realtime endpoint, else jobs. clients, rates: the
+    levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for each client, at
+    least 20. seconds: of an open loop. prompts: a file of JSON lines. warm_up: requests before the first load, not
+    counted. budget: in USD, by the catalog's price of the running instances. slo: search the highest rate that holds
+    it. keep: write the figures beside the deployment, for `check --recommend`. output: the folder of all reports.
     """
 
     route: str | None = None
@@ -65,11 +66,11 @@ class LoadTestOptions:
 
 
 class LoadTestError(Exception):
-    """It can't be measured so; the message is one sentence."""
+    """The deployment can't be measured in this way; the message is one sentence."""
 
 
 class LoadTest:
-    """One run. Raises LoadTestError and RouteError."""
+    """One load test. Raises LoadTestError and RouteError."""
 
     def __init__(
         self, stack: DeployedStack, resolution: Resolution, options: LoadTestOptions, prompts: Prompts
@@ -120,9 +121,9 @@ class LoadTest:
         )
 
     def run(self, objective: slo.Slo | None) -> tuple[Results, Path]:
-        """The results, and the page of their report.
+        """Measure, and write the report. Returns the results and the path of the report's page.
 
-        Raises AwakeError, and where nothing was measured LoadTestError, or KeyboardInterrupt after Ctrl-C.
+        Raises AwakeError; LoadTestError if nothing was measured, or KeyboardInterrupt if Ctrl-C was the reason.
         """
         _demand_writable(self._folder.parent)
         try:
@@ -147,7 +148,7 @@ class LoadTest:
         return self._results, write(self._results, self._folder)
 
     def _instances(self) -> int | None:
-        """That run now; None = not to be had, as where credentials have expired by the end."""
+        """The number of running instances; None = not known, for example because credentials have expired."""
         try:
             return hosting_of(DeployedStack(self._stack.described, self._stack.clients)).running.total()
         except (BotoCoreError, ClientError):
@@ -179,13 +180,13 @@ class LoadTest:
             self._add(self._open(sought, f"search, load {number + 1}: {sought:g}/s", tell))
 
     def _add(self, load: Load) -> None:
-        """Written at once: whatever ends this process, what was measured is there."""
+        """Add a load and write the results at once, so that they survive any end of this process."""
         if load.answers:
             self._results = replace(self._results, loads=(*self._results.loads, load))
             self._results.write(self._folder)
 
     def _warm_up(self, tell: Tell) -> None:
-        """Ends the run where a first request has no answer: then no load would have one."""
+        """Send the first requests. If one fails, stop the run, because no load would succeed."""
         for index, prompt in enumerate(islice(self._drawn(), self._options.warm_up)):
             tell("warm-up", index, self._options.warm_up)
             error = self.route.ask(prompt).error
@@ -214,15 +215,15 @@ class LoadTest:
         return open_loop(self.route, drawn, rate, seconds, self._seed, self._stop, answered)
 
     def _drawn(self) -> Iterator[Prompt]:
-        """Other prompts for each load, the same ones in each run with the same seed."""
+        """The prompts of the next load. Each load has other prompts; runs with the same seed have the same ones."""
         self._seed += 1
         return self._prompts.drawn(self._seed)
 
 
 def _demand_writable(folder: Path) -> None:
-    """Asked before the load, whose figures would be lost. Raises LoadTestError."""
+    """Raise LoadTestError before the load if the folder can't be written, because its figures would be lost."""
     try:
-        # Where nothing is measured, no empty folder is left.
+        # The folder itself is not made, so that a run without results leaves no empty folder.
         there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
         TemporaryFile(dir=there).close()
     except OSError as error:
@@ -230,14 +231,16 @@ def _demand_writable(folder: Path) -> None:
 
 
 def _versions() -> dict[str, str]:
-    """Slipway's is the commit of its checkout, left out where git does not know one."""
+    """The versions of the tools. Slipway's version is its commit, and is left out if git does not know it."""
     slipway = commit(ROOT)
     others = {name: version(name) for name in ("boto3", "urllib3")}
     return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 
 
 def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, float | None]:
-    """What most of its instances are, and USD an hour of all; the file's first choice where none runs."""
+    """The most frequent placement of the running instances, and USD an hour of all; the first placement if none
+    runs.
+    """
     running = hosting_of(stack).running
     placements = {each.instance.type: each for each in resolution.placements}
     if others := running.keys() - placements.keys():
@@ -251,7 +254,7 @@ def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, 
 
 @contextmanager
 def _ended_by_hand(stop: Stop) -> Iterator[None]:
-    """Ctrl-C ends the load, whose answers count: at once, so a second one has nothing to hurry."""
+    """On Ctrl-C, end the load at once; its answers count. A second Ctrl-C has no further effect."""
     before = signal.signal(signal.SIGINT, lambda *_: stop(BY_HAND))
     try:
         yield

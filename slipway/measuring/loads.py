@@ -10,13 +10,13 @@ from slipway.measuring.figures.results import Load, MeasuredAnswer
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.routes import MeasuredRoute
 
-_MOST_AT_ONCE = 512  # of an open loop; later requests wait for one to end, and their times say so
+_MOST_AT_ONCE = 512  # of an open loop; later requests wait for a free one, and the wait counts in their times
 _EVERY_IN_SECONDS = 0.2  # a budget is looked at
 
 
 @dataclass
 class Stop:
-    """Ends a load before its time: by `reason`, or when `at` (of the monotonic clock) has come."""
+    """Ends a load early: when it is called with a reason, or at the time `at` of the monotonic clock."""
 
     at: float = float("inf")
     reason: str = ""
@@ -36,7 +36,10 @@ class Stop:
 def closed(
     route: MeasuredRoute, prompts: Iterator[Prompt], clients: int, requests: int, stop: Stop, tell: Callable[[], None]
 ) -> Load:
-    """Each client sends its next request after an answer, until so many are sent. tell: called after each answer."""
+    """Run a closed loop: each client sends its next request after an answer, until all are sent.
+
+    tell: called after each answer.
+    """
     run, lock, left = _Run(route, tell), threading.Lock(), [requests]
 
     def client() -> None:
@@ -64,7 +67,7 @@ def open_loop(
     stop: Stop,
     tell: Callable[[], None],
 ) -> Load:
-    """Requests arrive at random (Poisson), so many each second, whatever the answers do."""
+    """Run an open loop: requests arrive at random (Poisson) at this rate, whether answers arrive or not."""
     run, chance, due = _Run(route, tell), random.Random(seed), 0.0
     slots, threads = threading.Semaphore(_MOST_AT_ONCE), list[threading.Thread]()
 
@@ -84,7 +87,7 @@ def open_loop(
 
 
 def _wait(threads: Sequence[threading.Thread], stop: Stop) -> None:
-    """For all of them, or for the stop: then nobody waits for answers that are still to come."""
+    """Wait for all requests, or for the stop; then open answers are abandoned."""
     for thread in threads:
         while thread.is_alive() and not stop.is_set:
             thread.join(_EVERY_IN_SECONDS)
@@ -101,7 +104,7 @@ class _Run:
         return time.monotonic() - self._begin
 
     def ask(self, prompt: Prompt, due: float) -> None:
-        """due: when the request starts for whoever measures; what it has waited for a free client counts."""
+        """Send one request. due: its start for the measurement, so that a wait for a free client counts."""
         self._asked.append(due)
         late = self.elapsed() - due
         answer = self._route.ask(prompt)

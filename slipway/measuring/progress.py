@@ -1,4 +1,4 @@
-"""How far a load test is, on a terminal."""
+"""Shows the progress of a load test on a terminal."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-Tell = Callable[[str, int | None, int | None], None]  # what is measured, and how many of how many requests are answered
+Tell = Callable[[str, int | None, int | None], None]  # the load's name, its answered requests, and all its requests
 
 
 @contextmanager
 def progress() -> Iterator[Tell]:
-    """A bar with the time left of what is measured now, on the terminal's error stream; nothing where that is a file.
+    """A progress bar with the time left, on the terminal's error stream; nothing if stderr is a file.
 
-    Clients tell of their answers from their threads.
+    Clients report their answers from their threads.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)

@@ -19,12 +19,12 @@ _WORDS = (
 
 
 class PromptsError(ValueError):
-    """A file of prompts that can't be used; the message is one sentence."""
+    """A file of prompts can't be used; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """answer_tokens: at most, of its answer; None = the deployment's default."""
+    """One prompt. answer_tokens: the most tokens of its answer; None = the deployment's default."""
 
     text: str
     answer_tokens: int | None
@@ -32,7 +32,9 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Prompts:
-    """origin: for the report. prompt_tokens, answer_tokens: asked for; None = as the file has them."""
+    """The prompts of a run. origin: for the report. prompt_tokens, answer_tokens: as requested; None = as in the
+    file.
+    """
 
     origin: str
     prompt_tokens: int | None
@@ -40,7 +42,7 @@ class Prompts:
     given: Sequence[Prompt] = ()
 
     def drawn(self, seed: int) -> Iterator[Prompt]:
-        """Without end. Synthetic ones differ from each other, so that no engine answers from a cache of prefixes."""
+        """Prompts without end. Synthetic prompts all differ, so that an engine can't answer from its prefix cache."""
         chance = random.Random(seed)
         while True:
             if self.given:
@@ -51,7 +53,7 @@ class Prompts:
 
 
 def from_file(path: Path, answer_tokens: int) -> Prompts:
-    """JSON lines with `prompt`, and `max_tokens` where the answer's length is another. Raises PromptsError."""
+    """Read JSON lines with `prompt`, and `max_tokens` for another length of the answer. Raises PromptsError."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of lines
     except (OSError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""One request of a load test by each route of the API, with the moments that its caller sees."""
+"""Sends one request of a load test by a route of the API, and notes the moments that its caller sees."""
 
 import json
 import time
@@ -19,19 +19,24 @@ from slipway.stack.prompt import request_body
 
 _WAIT_IN_SECONDS = 6 * 3600  # of a job, whose own deadline is shorter
 _READ_IN_BYTES = 65_536
-_TEXTS = ("content", "reasoning_content", "reasoning")  # engines have two words for what comes before the answer
+_TEXTS = ("content", "reasoning_content", "reasoning")  # engines have two names for the reasoning before the answer
 
 Name = Literal["generate", "chat", "jobs"]
 
 
 class MeasuredRoute(Protocol):
-    """name: as in `--route`. problem: what the API said to the last request that it refused; "" = it refused none."""
+    """A route that a load test calls.
+
+    name: as in `--route`. problem: the API's words for the last request that it refused; "" = it refused none.
+    """
 
     name: Name
     problem: str
 
     def ask(self, prompt: Prompt) -> MeasuredAnswer:
-        """Send one request and wait for its end; times from now on, `started_in_s` 0. Errors are codes, not raised."""
+        """Send one request and wait for its end. Times count from now; `started_in_s` is 0. Errors are returned as
+        codes.
+        """
 
 
 class RouteError(Exception):
@@ -39,7 +44,7 @@ class RouteError(Exception):
 
 
 class Generate:
-    """POST /generate: the whole answer at once. counts: as of `body_of`."""
+    """POST /generate, which returns the whole answer at once. counts: as in `body_of`."""
 
     name: Name = "generate"
     problem = ""
@@ -48,7 +53,7 @@ class Generate:
         self._bodies, self._api, self._counts = stack.bodies, api, counts
 
     def ask(self, prompt: Prompt) -> MeasuredAnswer:
-        """A 202 is an error here: the answer took so long that it became a job."""
+        """Send one request. A 202 is an error here: the answer took so long that it became a job."""
         body, start = body_of(prompt, self._bodies, counts=self._counts), time.monotonic()
 
         def send() -> MeasuredAnswer:
@@ -109,7 +114,7 @@ class Chat:
 
 
 class JobsRoute:
-    """POST /jobs, then GET /jobs/{id} held until its end. counts: as of `body_of`."""
+    """POST /jobs, then GET /jobs/{id}, which waits for the job's end. counts: as in `body_of`."""
 
     name: Name = "jobs"
     problem = ""
@@ -138,7 +143,7 @@ class JobsRoute:
         return _safely(send)
 
     def _recorded(self, job_id: str, delivered: float) -> MeasuredAnswer:
-        """By the job's record, whose clock is the functions': only differences of its times are taken, which are
+        """Times from the job's record. Its clock is the functions', so only differences of its times are used;
         milliseconds.
         """
         key = {"pk": {"S": f"job#{job_id}"}}
@@ -157,7 +162,7 @@ class JobsRoute:
 
 
 def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> MeasuredRoute:
-    """asked: None = the one that says most of this deployment. Raises RouteError."""
+    """Choose the route. asked: None = the one that tells most about this deployment. Raises RouteError."""
     is_realtime = resolution.deployment.hosting.answers_at_once
     has = {
         "chat": "chat" in resolution.openai_routes,
@@ -166,7 +171,7 @@ def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, ask
     }
     facts: Any = resolution.openai_facts
     streams, asks_usage = ("messages" in facts.get(name, ()) for name in ("streams", "asks_usage"))
-    # Elsewhere a stream is made of a whole answer: there its first token says nothing.
+    # In other modes the stream is cut from a whole answer, so its first token has no meaning.
     usual = ("chat" if streams and has["chat"] else "generate") if is_realtime else "jobs"
     name = asked or usual
     if not has[name]:
@@ -179,7 +184,7 @@ def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, ask
 
 
 def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) -> dict[str, Any]:
-    """Of POST /generate and /jobs. counts: `inputs` asks for `details`, without which TGI and LMI count no tokens."""
+    """The body for POST /generate and /jobs. counts: ask for `details`, without which TGI and LMI count no tokens."""
     body = request_body(prompt.text, bodies, max_tokens=prompt.answer_tokens)
     if counts and "inputs" in body:
         body.setdefault("parameters", {})["details"] = True
@@ -187,7 +192,7 @@ def body_of(prompt: Prompt, bodies: Collection[str], *, counts: bool = False) ->
 
 
 def _safely(send: Callable[[], MeasuredAnswer]) -> MeasuredAnswer:
-    """botocore's errors before the answer begins, urllib3's while it is read; a timeout is both."""
+    """Turn exceptions into error codes: botocore's before the answer begins, urllib3's while it is read."""
     try:
         return send()
     except ReadTimeoutError:
@@ -203,7 +208,7 @@ def _safely(send: Callable[[], MeasuredAnswer]) -> MeasuredAnswer:
 
 
 def _events(raw: Any) -> Iterator[str]:
-    """The data of each server-sent event, as soon as its line is whole. raw: urllib3's response."""
+    """Yield the data of each server-sent event as soon as its line is complete. raw: urllib3's response."""
     held = b""
     for piece in raw.stream(_READ_IN_BYTES):
         *lines, held = (held + piece).split(b"\n")
@@ -211,7 +216,7 @@ def _events(raw: Any) -> Iterator[str]:
 
 
 def _counted(answer: MeasuredAnswer, content: Any) -> MeasuredAnswer:
-    """With the tokens that the server counted, in the words of OpenAI or of TGI and LMI."""
+    """Add the tokens that the server counted, in the words of OpenAI or of TGI and LMI."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, dict):
         return answer

@@ -1,4 +1,4 @@
-"""How long a start takes: of an endpoint or a machine that is asleep, by its first request, and of a deploy."""
+"""Measures how long a start takes: of a sleeping endpoint or machine, by its first request, or of the last deploy."""
 
 import re
 import time
@@ -29,16 +29,16 @@ class AwakeError(Exception):
 
 @dataclass(frozen=True)
 class _Log:
-    """first: when the container's first line was written, Unix time. weights: seconds that it took to fetch them."""
+    """Moments in a container's log. first: Unix time of its first line. weights: seconds to fetch the weights."""
 
     first: float
     weights: float
 
 
 def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop, tell: Callable[[str], None]) -> Start:
-    """From the first request to its answer, by a job. tell: called with the endpoint's status.
+    """Measure from the first request, which is a job, to its answer. tell: called with the endpoint's status.
 
-    Raises AwakeError, also where the budget is spent before the answer.
+    Raises AwakeError, also if the budget is spent before the answer.
     """
     status = _status(api)
     running = hosting_of(stack).running.total()
@@ -71,7 +71,7 @@ def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop
 
 
 def of_deploy(stack: DeployedStack) -> Start | None:
-    """Of the endpoint as CloudFormation last made or changed it; None = not known, or there is none."""
+    """The start of the endpoint at the last change by CloudFormation; None = not known, or there is no endpoint."""
     at = {each["ResourceStatus"]: each["Timestamp"].timestamp() for each in _last_change(stack)}
     ready = at.get("CREATE_COMPLETE") or at.get("UPDATE_COMPLETE")
     if ready is None or len(at) < 2:
@@ -95,7 +95,9 @@ def _status(api: DeployedApi) -> str:
 
 
 def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -> dict[str, float]:
-    """ready: seconds until it took requests. AWS shows no moment before the container's first line."""
+    """The parts of a start. ready: seconds until it took requests. AWS shows no moment before the container's first
+    line.
+    """
     if log is None:
         return {"until it serves": round(ready, 1)}
     before = log.first - begin
@@ -106,13 +108,13 @@ def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -
 
 
 def _watch(stack: DeployedStack) -> float:
-    """Seconds for which SageMaker watched the alarms of the last update; 0 = it had no such wait."""
+    """Seconds for which SageMaker watched the alarms of the last update; 0 = it did not wait for alarms."""
     policy = ((stack.endpoint or {}).get("LastDeploymentConfig") or {}).get("BlueGreenUpdatePolicy") or {}
     return float(policy.get("TerminationWaitInSeconds", 0))
 
 
 def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
-    """Events of the endpoint, the newest first, of the last time that CloudFormation did anything with it."""
+    """Events of the endpoint, the newest first, of the last operation by CloudFormation."""
     pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.name)
     has_begun = False
     for event in (event for page in pages for event in page["StackEvents"]):
@@ -125,7 +127,7 @@ def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
 
 
 def _streams(stack: DeployedStack, since: float) -> list[str]:
-    """Log streams of the containers that began then: those before them still write during an update."""
+    """Log streams of containers that began in this time. Older containers still write during an update."""
     pages = (
         stack.clients("logs")
         .get_paginator("describe_log_streams")
@@ -141,7 +143,7 @@ def _streams(stack: DeployedStack, since: float) -> list[str]:
 
 
 def _log(stack: DeployedStack, since: float, until: float, streams: Sequence[str] = ()) -> _Log | None:
-    """None = nothing was written between the two, or there is no log. streams: empty = all."""
+    """The moments; None = no line was written in this time, or there is no log. streams: empty = all."""
     chosen = {"logStreamNames": list(streams)} if streams else {}
     pages = (
         stack.clients("logs")

@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document of all routes: the one description of them that programs read. `reference` writes it.
+"""The OpenAPI 3.1 document of all routes, for programs. `reference` writes it.
 
-Which routes a deployment has follows from its settings. The stack is built of the same table of routes.
+A deployment's settings decide which of the routes it has. The stack is built from the same table of routes.
 """
 
 from typing import NamedTuple
@@ -15,10 +15,10 @@ _MODEL = (*_EVERYWHERE, 409, 413)
 
 
 class _Operation(NamedTuple):
-    """What the table of routes does not say of one.
+    """The parts of an operation that the table of routes does not hold.
 
-    answers: by status the schema of a JSON body, the content type of a text, or None = any JSON or text.
-    body: of the request. parameters: names in `_PARAMETERS`.
+    answers: for each status the schema of a JSON body, the content type of a text, or None = any JSON or text. body:
+    the request's schema. parameters: names in `_PARAMETERS`.
     """
 
     summary: str
@@ -91,10 +91,10 @@ _PARAMETERS: dict[str, tuple[str, str, Schema, str]] = {
 
 
 def document() -> Schema:
-    """Of a deployment that has every route; `servers` is its ApiUrl."""
+    """The document of a deployment that has every route; `servers` is its ApiUrl."""
     paths: dict[str, Schema] = {}
     for route in ROUTES:
-        path = route.path.replace("+}", "}")  # API Gateway's sign of a parameter with slashes
+        path = route.path.replace("+}", "}")  # API Gateway marks a parameter that may hold slashes with a plus
         paths.setdefault(path, {})[route.method.lower()] = _operation(route, _OPERATIONS[route.id])
     return {
         "openapi": "3.1.0",

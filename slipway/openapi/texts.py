@@ -1,4 +1,4 @@
-"""Texts of the OpenAPI document for who reads it instead of docs/."""
+"""Texts of the OpenAPI document, for readers who do not have docs/."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`python -m slipway call`: asks a deployed model, signed as its callers do it."""
+"""Asks a deployed model, signed as its callers sign."""
 
 import json
 import sys
@@ -14,9 +14,10 @@ from slipway.stack.prompt import request_body, text_of
 
 @dataclass(frozen=True)
 class CallOptions:
-    """as_job: by POST /jobs. chat: as a message. max_tokens: of the answer, None = the deployment's default.
+    """How to ask.
 
-    as_json: the whole answer. timeout: seconds to wait for a job.
+    as_job: by POST /jobs. chat: as a message. max_tokens: of the answer; None = the deployment's default. as_json:
+    print the whole answer. timeout: seconds to wait for a job.
     """
 
     as_job: bool = False
@@ -27,7 +28,7 @@ class CallOptions:
 
 
 def run(name: str, region: str | None, text: str, options: CallOptions) -> int:
-    """Print the answer's text. Exit status 1 where the API refused or the job brought no answer."""
+    """Print the answer's text. Returns the exit status: 1 if the API refused the call or the job failed."""
     return with_stack(name, region, lambda stack: _call(stack, text, options))
 
 
@@ -44,14 +45,17 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
         advice = f" (again in {answer.retry_after} s)" if answer.retry_after else ""
         print(f"{answer.problem}{advice}", file=sys.stderr)
         return 1
-    # POST /generate answers 202 with its job where that takes longer.
+    # If the answer takes too long, POST /generate answers 202 with a job.
     if options.as_job or answer.status == 202:
         return show_job(api.ended(answer.content, options.timeout), options, api.fetch)
     return _show(answer.content, options)
 
 
 def sleep_notice(description: ApiAnswer) -> str | None:
-    """What to tell whoever waits for machines, by the answer of GET /endpoint; None where one is awake, or none is."""
+    """The notice for a caller who must wait for machines, from the answer of GET /endpoint.
+
+    Returns None if a machine is awake, or if the deployment has none.
+    """
     if description.status != 200 or description.content["status"] in ("InService", "NotDeployed"):
         return None
     usual = description.content["start"]["usual_seconds"]
@@ -61,7 +65,7 @@ def sleep_notice(description: ApiAnswer) -> str | None:
 
 
 def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], ApiAnswer]) -> int:
-    """Print the job's output or its trouble; the exit status. fetch: a large output by its link."""
+    """Print the job's output or its error. Returns the exit status. fetch: gets a large output by its link."""
     if job["status"] == "succeeded":
         answer = fetch(job["output_url"]) if "output_url" in job else ApiAnswer(200, job["output"])
         if answer.status < 400:

@@ -1,4 +1,4 @@
-"""`python -m slipway keys`: list, create, rotate and revoke the named keys of a deployed API."""
+"""Lists, creates, rotates and revokes the named keys of a deployed API."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _HEADER = ("key", "owner", "id", "created", "last used", "limits")
 
 
 def run(action: str, deployment: str, key: str | None, region: str | None, *, as_json: bool) -> int:
-    """The exit status; 2 for a key or a deployment that cannot be."""
+    """Act on a key. Returns the exit status; 2 for an unknown key or deployment."""
     act: dict[str, Callable[[DeployedStack, DeployedKeys, str | None, bool], int]]
     act = {"list": _list, "create": _create, "rotate": _rotate, "revoke": _revoke}
 
@@ -114,7 +114,7 @@ def _rows(key: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _last_used(stack: DeployedStack) -> dict[str, Counts]:
-    """Of this month and the last one."""
+    """The counts of this month and the last one, by owner."""
     today = datetime.now(UTC)
     this, last = today, today.replace(day=1) - timedelta(days=1)
     found = counts_of(stack, f"{last:%Y-%m}")

@@ -9,7 +9,7 @@ from slipway.hosting.hosting import hosting_of
 from slipway.stack.container_log import last_words, telling
 from slipway.stack.deployed_stack import DeployedStack
 
-# In the order in which they explain; the words are searched in AWS's reason and in the container's lines.
+# The first match wins. The words are searched in AWS's reason and in the container's lines.
 _CAUSES = (
     (r"sufficient.{0,30}capacity|unable to provision", "AWS has none of that type now: try another, or later"),
     (
@@ -50,7 +50,11 @@ _BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
 
 @dataclass(frozen=True)
 class Failure:
-    """reason: AWS's own. cause: in words, "" = none that is known. lines: the last that matter of the model's log."""
+    """Why a deployment failed.
+
+    reason: AWS's own words. cause: in plain words; "" = not known. lines: the last relevant lines of the model's
+    log.
+    """
 
     reason: str
     cause: str
@@ -58,7 +62,7 @@ class Failure:
 
 
 def last_failure(stack: DeployedStack) -> Failure | None:
-    """None where what runs the model names no failure and the stack's last operation did not fail."""
+    """The last failure; None if the hosting reports no failure and the stack's last operation succeeded."""
     hosting = hosting_of(stack)
     reason = hosting.failure
     if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
@@ -71,13 +75,15 @@ def last_failure(stack: DeployedStack) -> Failure | None:
 
 
 def cause_of(name: str, reason: str, lines: list[str]) -> str:
-    """The log's lines say more than a failed health check or wait."""
+    """The cause in plain words. The log's lines come first: they say more than a failed health check or wait."""
     said = "\n".join([reason, *lines])
     return next((words.format(name=name) for pattern, words in _CAUSES if re.search(pattern, said, re.I)), "")
 
 
 def reasons(stack: str, client: Any) -> Iterator[str]:
-    """Reasons of the last operation on a stack, the first one first; those that only follow from it are left out."""
+    """Reasons of the failures in the last operation on a stack, the first one first. Failures that only follow from
+    others are left out.
+    """
     failed = [
         f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
         for event in _last_operation(stack, client)
@@ -87,7 +93,7 @@ def reasons(stack: str, client: Any) -> Iterator[str]:
 
 
 def _last_operation(stack: str, client: Any) -> Iterator[dict[str, Any]]:
-    """Events back to the one that began it, the newest first."""
+    """The events of the last operation, the newest first."""
     pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
     for event in (event for page in pages for event in page["StackEvents"]):
         yield event

@@ -1,4 +1,4 @@
-"""`python -m slipway list`: the deployments of an account and region."""
+"""Lists the deployments of an account and region."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _WIDTH = 100
 
 
 def run(region: str | None, *, as_json: bool) -> int:
-    """Exit status 0 also where there is none."""
+    """Print the list. Returns exit status 0 also if it is empty."""
     return asking_aws(lambda: _list(region, as_json=as_json))
 
 

@@ -1,4 +1,4 @@
-"""`python -m slipway logs`: the log of a deployment's containers or machines, of its functions or of its API."""
+"""Shows the log of a deployment's containers or machines, of its functions or of its API."""
 
 import re
 import sys
@@ -24,10 +24,11 @@ _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 
 @dataclass(frozen=True)
 class LogOptions:
-    """source: container, functions, access, the handler of one function, such as generate, or a part of a machine.
+    """Which lines to show.
 
-    since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: also what Lambda itself and metrics
-    write into the functions' logs.
+    source: container, functions, access, a part of a machine, or the handler of one function, such as generate.
+    since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: include Lambda's own lines and the
+    metrics in the functions' logs.
     """
 
     source: str = CONTAINER
@@ -37,7 +38,7 @@ class LogOptions:
 
 
 def run(name: str, region: str | None, options: LogOptions) -> int:
-    """Exit status 1 where there is no such log."""
+    """Print the lines. Returns exit status 1 if there is no such log."""
     return with_stack(name, region, lambda stack: _show(stack, options))
 
 
@@ -75,7 +76,7 @@ def _show(stack: DeployedStack, options: LogOptions) -> int:
 
 
 def _label(event: dict[str, Any], source: str, parts: Sequence[str]) -> str | None:
-    """The source, or the stream of a machine's part, such as `i-0a1b/worker`; None = not of the part asked for."""
+    """The source, or the stream of a machine's part, such as `i-0a1b/worker`; None = the line is of another part."""
     if not parts or source not in (CONTAINER, *parts):
         return source
     stream = str(event["logStreamName"])
@@ -87,7 +88,7 @@ def _seconds(age: str) -> int:
 
 
 def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:
-    """Log groups, each with the name of its source; empty where the deployment has no such source."""
+    """Log groups, each with the name of its source; empty if the deployment has no such source."""
     hosting = hosting_of(stack)
     if source in (CONTAINER, *hosting.log_parts):
         return {hosting.log_group: source}
@@ -105,13 +106,13 @@ def _access_log_group(stack: DeployedStack) -> str | None:
 
 
 def _events(groups: dict[str, str], logs: Any, start: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """From `start` on, in milliseconds of the epoch, the oldest first."""
+    """The events since `start`, in milliseconds of the epoch; the oldest first."""
     found = []
     for group, source in groups.items():
         try:
             for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=start):
                 found += [(event, source) for event in page["events"]]
-        except ClientError as error:  # it appears with its first line, or was purged
+        except ClientError as error:  # the group is created with its first line, or was purged
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
     yield from sorted(found, key=lambda pair: pair[0]["timestamp"])

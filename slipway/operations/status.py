@@ -1,4 +1,4 @@
-"""`python -m slipway status`: a deployment's endpoint or machines, work, cost and last failure on one page."""
+"""Shows a deployment's endpoint or machines, work, cost and last failure on one page."""
 
 import json
 import textwrap
@@ -18,19 +18,19 @@ _GONE = ("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "Resour
 
 
 def run(name: str, region: str | None, *, as_json: bool) -> int:
-    """Exit status 0 whatever the state is: `verify` judges."""
+    """Print the page. Returns exit status 0 for any state: `verify` is the verb that judges."""
     return with_stack(name, region, lambda stack: show(stack, as_json=as_json))
 
 
 def show(stack: DeployedStack, *, as_json: bool) -> int:
-    """Print the page, or one object; the exit status."""
+    """Print the page, or one JSON object. Returns the exit status."""
     found = state_of(stack)
     print(json.dumps(found, indent=2) if as_json else "\n".join(_page(stack, found)))
     return 0
 
 
 def state_of(stack: DeployedStack) -> dict[str, Any]:
-    """As `--json` prints it; None and absent members = not known, or there is none; `gone` = it is no longer there."""
+    """The object that `--json` prints. None or an absent member = not known, or not there; `gone` = no longer there."""
     hosting, failure = hosting_of(stack), last_failure(stack)
     return {
         "name": stack.name,
@@ -49,7 +49,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
 
 
 def _unless_gone(count: Callable[[], Any]) -> Any:
-    """The count, or `gone`: after a destroy that failed queue and table may be."""
+    """The count, or `gone`: after a failed destroy the queue or the table may be deleted."""
     try:
         return count()
     except ClientError as error:
@@ -59,7 +59,7 @@ def _unless_gone(count: Callable[[], Any]) -> Any:
 
 
 def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
-    """Messages; `backlog`: jobs that wait elsewhere."""
+    """Counts of messages. `backlog`: jobs that wait in another queue."""
     if "JobQueue" not in stack.outputs:
         return {}
     sqs = stack.clients("sqs")
@@ -75,7 +75,7 @@ def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
 
 
 def _open_jobs(stack: DeployedStack) -> int | None:
-    """The rows that the sweeper still looks at; None where the deployment takes no jobs."""
+    """The number of rows that the sweeper still watches; None if the deployment takes no jobs."""
     if "JobTable" not in stack.outputs:
         return None
     request = {"TableName": stack.outputs["JobTable"], "IndexName": "by_due", "Select": "COUNT"}

@@ -1,4 +1,4 @@
-"""`python -m slipway usage`: what each key of a deployed API has used in a month, and its share of the cost."""
+"""Shows what each key of a deployed API has used in a month, and its share of the cost."""
 
 import json
 import sys
@@ -16,7 +16,10 @@ _OTHERS = "others"  # the stack's own key, keys made by hand, and names that the
 
 
 def run(deployment: str, month: datetime | None, region: str | None, usd: float | None, *, as_json: bool) -> int:
-    """month: its first moment, UTC; None = this one. usd: its cost as the bill has it; None = estimated."""
+    """Print the table.
+
+    month: its first moment in UTC; None = this month. usd: the month's cost from the bill; None = estimate it.
+    """
 
     def verb(stack: DeployedStack) -> int:
         try:
@@ -76,7 +79,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
-    """USD of the month until now, None = not known; and what that assumes."""
+    """USD of the month until now, None = not known; and the assumptions of the estimate."""
     if stack.local_cloud:
         return None, "nothing is spent on the local cloud; give an amount with --usd"
     price = hosting_of(stack).state()["usd_per_hour"]
@@ -89,7 +92,7 @@ def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
 
 
 def _hours(stack: DeployedStack, begun: datetime, ended: datetime) -> tuple[float, str]:
-    """In which the endpoint's instances said how busy they are; without such metrics all of them."""
+    """The hours in which the endpoint's instances reported their load; all hours if there are no such metrics."""
     variants = (stack.endpoint or {}).get("ProductionVariants", [])
     if variants and ended > begun:
         points = stack.clients("cloudwatch").get_metric_statistics(

@@ -1,4 +1,4 @@
-"""`python -m slipway verify`: whether a deploy or update did what it says, proved by looking and by calling."""
+"""Proves by looking and by calling that a deploy or update did what it says."""
 
 import json
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def _line(check: Check) -> str:
 
 
 def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
-    """The model is called only where its stack is complete and what runs it takes calls."""
+    """Yield each check. The model is called only if its stack is complete and its hosting takes calls."""
     state, hosting = _stack(stack), hosting_of(stack)
     yield state
     yield from hosting.checks()
@@ -104,7 +104,7 @@ def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
 
 
 def _left(stack: DeployedStack) -> Check:
-    """Resources of earlier stacks and updates that nobody uses; they bill for storage at most."""
+    """Check for resources of earlier stacks and updates that nobody uses. They bill for storage at most."""
     try:
         left = [f"{each.kind} {each.name}" for each in find_left(stack.name, stack.clients)]
     except BusyEndpointError:

@@ -1,4 +1,4 @@
-"""`python -m slipway models`: writes rows of the catalog's models.json from lock files."""
+"""Writes rows of the catalog's models.json from lock files."""
 
 import json
 import sys
@@ -13,13 +13,15 @@ from llm_hosting.file_errors import why
 
 Row = dict[str, Any]
 
-_OF_THE_CATALOG = ("ids", "source", "needs")  # what no lock says
+_OF_THE_CATALOG = ("ids", "source", "needs")  # a lock does not hold these
 _COLUMNS = [each for each in fields(ModelShape) if each.name not in ("ids", "source")]
 _OPTIONAL = {each.name for each in _COLUMNS if each.default is not MISSING or each.default_factory is not MISSING}
 
 
 def run(locks: Sequence[Path], catalog: Path = MODELS_FILE) -> int:
-    """Returns the exit status: 0 when the rows are written, 2 after a problem, which was printed; then none is."""
+    """Write the rows. Returns the exit status: 0 if they are written, 2 after a problem, which was printed; then no
+    row is written.
+    """
     content = json.loads(catalog.read_text())
     rows = {hub_id: row for row in content["models"] for hub_id in row["ids"]}
     said = []

@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes JSON Schemas, the OpenAPI document, references of files, tables of docs/."""
+"""Writes the JSON Schemas, the OpenAPI document, the references of files, and the tables in docs/."""
 
 import json
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ KINDS = {"object": "mapping of text to text", "array": "list", "string": "text",
 
 
 def run(root: Path) -> None:
-    """Write all of them."""
+    """Write all generated files."""
     for path, text in files(root).items():
         path.write_text(text)
         print(f"wrote {path.relative_to(root)}")
@@ -95,7 +95,7 @@ def files(root: Path) -> dict[Path, str]:
 
 
 def _of_overlays(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of overlays: `extends` is required and nothing else, and each setting may be null."""
+    """The schema of overlays: only `extends` is required, and each setting may be null."""
     schema = deepcopy(schema)
     for section in (schema, *schema["$defs"].values()):
         section.pop("required", None)

@@ -31,7 +31,7 @@ hosting:
   volume_size_in_gb: 256
 """
 _WIDTH = 96
-# Paths in the deployment file of settings that the catalog calls by a name of its own.
+# Settings that have another name in the catalog: their paths in the deployment file.
 _SETTINGS = {
     "model": "model.id",
     "served_model_name": "model.id` as the `model` of requests, without `serving.handler",
@@ -50,7 +50,7 @@ _SETTINGS = {
 
 
 def filled(page: str) -> str:
-    """The page with every table as it must be. Raises KeyError for a mark that names no table."""
+    """The page with every table filled in. Raises KeyError for a mark that names no table."""
     return _BLOCK.sub(_block, page)
 
 
@@ -98,7 +98,7 @@ def _variables() -> Iterator[str]:
 
 
 def _readers(setting: str) -> dict[str, list[str]]:
-    """By the name of the variable the engines that read it, with the versions where not all of them do."""
+    """The engines that read each variable, with the versions if not all of them do."""
     readers: dict[str, list[str]] = {}
     for known in map(engine, ENGINES):
         labels: dict[str, list[str]] = {}
@@ -112,7 +112,9 @@ def _readers(setting: str) -> dict[str, list[str]]:
 
 
 def _range(having: list[str], labels: list[str]) -> str:
-    """For example "to 0.23.0"; the catalog lists versions by age, those of another publisher apart."""
+    """A range of versions, such as "to 0.23.0". The catalog lists versions by age, and those of another publisher
+    apart.
+    """
     first, last = labels.index(having[0]), labels.index(having[-1])
     if last - first + 1 != len(having):
         missing = [label for label in labels if label not in having]
@@ -143,7 +145,7 @@ def _rules() -> Iterator[str]:
 
 
 def _report() -> Iterator[str]:
-    """A file with two mistakes, and the command's report on it."""
+    """A file with two mistakes, and the report of `check` on it."""
     resolution = resolve(Deployment.model_validate(yaml.safe_load(_EXAMPLE)))
     result = CheckResult(build_report("chat", resolution, validate(resolution)), resolution.deployment)
     console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, legacy_windows=False)

@@ -1,1 +1,1 @@
-"""Used by every room: clients of AWS, its errors in words, tables and progress on the terminal."""
+"""Modules that every room uses: clients of AWS, its errors in words, tables and progress on the terminal."""

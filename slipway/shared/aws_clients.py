@@ -12,13 +12,13 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 
 
 def local_cloud(clients: Clients) -> str | None:
-    """The URL at which the local cloud answers in place of AWS; None on AWS."""
+    """The URL of the local cloud that answers in place of AWS; None on AWS."""
     url = str(clients("cloudformation").meta.endpoint_url)
     return url if urlsplit(url).hostname in _LOOPBACK else None
 
 
 def clients_in(region: str | None) -> Clients:
-    """Clients of the region, each made on first use; None = AWS_REGION, else as boto3 finds it."""
+    """A function that makes clients of the region, each on first use. region: None = AWS_REGION, else boto3's."""
 
     import boto3  # takes a quarter of a second, which a check without --account does not spend
 

@@ -1,4 +1,4 @@
-"""The CDK's command as a line for the user's shell."""
+"""The CDK's command, as a line for the user's shell."""
 
 from pathlib import Path
 
@@ -8,5 +8,7 @@ _COMMAND = ROOT / "node_modules" / ".bin" / "cdk"
 
 
 def cdk(arguments: str, command: Path = _COMMAND) -> str:
-    """After `make setup` where the checkout lacks the command: `npx` would offer to download any other."""
+    """The line with these arguments. It begins with `make setup` if the checkout lacks the command, because `npx` would
+    offer to install another CDK.
+    """
     return f"{'' if command.exists() else 'make setup && '}npx cdk {arguments}"

@@ -1,4 +1,4 @@
-"""The end of a pipe whose reader leaves: `python -m slipway list | head -1`."""
+"""Ends quietly when the reader of a pipe leaves: `python -m slipway list | head -1`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The current step of a long command, and the seconds since its start."""
+"""Shows the current step of a long command, and the seconds since its start."""
 
 import shutil
 import sys
@@ -9,7 +9,9 @@ _TICK_IN_SECONDS = 0.2
 
 
 class Steps:
-    """On a terminal one line, rewritten in place while its counter ticks; elsewhere a line for each step."""
+    """Prints steps to stderr. On a terminal it rewrites one line while its counter ticks; elsewhere it prints a line
+    for each step.
+    """
 
     def __init__(self) -> None:
         self._start, self._terminal, self._step = time.monotonic(), sys.stderr.isatty(), ""
@@ -26,7 +28,7 @@ class Steps:
                 print(self._line(), file=sys.stderr, flush=True)
 
     def detail(self, step: str) -> None:
-        """A detail of the current step, on terminals only."""
+        """Show a detail of the current step, on terminals only."""
         if self._terminal:
             self(step)
 
@@ -44,7 +46,9 @@ class Steps:
                     self._draw()
 
     def _draw(self) -> None:
-        line = self._line()[: shutil.get_terminal_size().columns - 1]  # a longer one would fold, and stay
+        line = self._line()[
+            : shutil.get_terminal_size().columns - 1
+        ]  # a wrapped line could not be erased
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def _line(self) -> str:

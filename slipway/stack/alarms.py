@@ -6,7 +6,7 @@ _MOST_NAMES = 100  # of one DescribeAlarms
 
 
 def alarms_on(stack: DeployedStack) -> tuple[list[str], int]:
-    """Names of those that have gone off, and how many alarms there are."""
+    """The names of the alarms that have gone off, and the number of all alarms."""
     names = stack.resources.get("AWS::CloudWatch::Alarm", [])
     pages = stack.clients("cloudwatch").get_paginator("describe_alarms")
     on = [

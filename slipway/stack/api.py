@@ -23,7 +23,7 @@ _HOLD_IN_SECONDS = 25  # the API's own limit
 
 @dataclass(frozen=True)
 class ApiAnswer:
-    """content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
+    """An answer of the API. content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
 
     status: int
     content: Any
@@ -39,7 +39,7 @@ class ApiAnswer:
 
 
 def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
-    """Why the deployment can't be called, in a sentence."""
+    """One sentence on why the deployment can't be called; None if it can."""
     if "ApiUrl" not in stack.outputs:
         return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
     if as_job and "JobTable" not in stack.outputs:
@@ -48,25 +48,28 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
 
 
 class DeployedApi:
-    """The API of a complete stack. Raises boto3's errors where AWS or the API can't be reached.
+    """The API of a complete stack. Raises boto3's errors if AWS or the API can't be reached.
 
-    credentials: botocore's, None = as boto3 finds them. connections: kept open, for that many callers at once.
+    credentials: botocore's; None = boto3's default. connections: how many are kept open, for as many callers at
+    once.
     """
 
     def __init__(self, stack: DeployedStack, credentials: Any = None, connections: int = 10) -> None:
         self.url = str(stack.api_url)
         self._region, self._key = stack.region, _key(stack)
-        # Kept, as they refresh themselves before they expire.
+        # The object is kept, because it refreshes the credentials before they expire.
         self._credentials = credentials or boto3.Session().get_credentials()
         self._http = _session(self.url, connections)
 
     def call(self, method: str, path: str, body: Any = None) -> ApiAnswer:
-        """path: below the stage, with any query percent-encoded."""
+        """Call the API with a JSON body. path: below the stage, with any query percent-encoded."""
         data = None if body is None else json.dumps(body).encode()
         return answer_of(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
 
     def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
-        """As `call`, with any bytes; botocore's AWSResponse, whose `raw` is to be read as it comes, or `content`."""
+        """Call the API with any bytes. Returns botocore's AWSResponse: read `raw` piece by piece, or `content` at
+        once.
+        """
         url = f"{self.url}{path.lstrip('/')}"
         request = AWSRequest(method=method, url=url, data=data, headers=dict(headers), stream_output=True)
         if self._key:
@@ -80,11 +83,11 @@ class DeployedApi:
         return self._http.send(request.prepare())
 
     def fetch(self, url: str) -> ApiAnswer:
-        """The file behind a link that the API gave."""
+        """Get the file behind a link that the API gave."""
         return answer_of(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The job after its end, or as it is after so many seconds."""
+        """The job after its end, or its state after this many seconds."""
         end = time.monotonic() + seconds
         while job["status"] in OPEN_JOB and (left := end - time.monotonic()) > 0:
             answer = self.call("GET", f"jobs/{job['id']}?wait={min(_HOLD_IN_SECONDS, int(left))}")
@@ -102,13 +105,13 @@ def _session(url: str, connections: int = 1) -> URLLib3Session:
         timeout=_TIMEOUTS_IN_SECONDS,
         proxies=get_environ_proxies(url),
         max_pool_connections=connections,
-        # botocore takes urllib3's default away; then a body may wait 40 ms for the headers' acknowledgement.
+        # botocore drops urllib3's default. Without it a body may wait 40 ms for the headers' acknowledgement.
         socket_options=[(IPPROTO_TCP, TCP_NODELAY, 1)],
     )
 
 
 def answer_of(response: Any) -> ApiAnswer:
-    """response: botocore's, which is read to its end."""
+    """Read botocore's response to its end."""
     try:
         content = json.loads(response.content)
     except ValueError:
@@ -118,7 +121,7 @@ def answer_of(response: Any) -> ApiAnswer:
 
 
 def _key(stack: DeployedStack) -> str | None:
-    """None = the API has none: callers sign, and an open API ignores it."""
+    """The API's key; None = it has none: callers sign, and an open API ignores the signature."""
     if "ApiKeyId" not in stack.outputs:
         return None
     gateway = stack.clients("apigateway")

@@ -14,9 +14,9 @@ _STREAMS, _EVENTS, _SHOWN, _WIDTH = 3, 50, 5, 300
 
 
 def last_words(log_group: str, logs: Any) -> list[str]:
-    """Of the containers that wrote last, the newest lines that name a trouble; without one, the newest lines.
+    """The newest lines that name a problem, from the containers that wrote last; without one, the newest lines.
 
-    Empty where the group is gone or holds nothing.
+    Empty if the log group does not exist or is empty.
     """
     try:
         newest = logs.describe_log_streams(
@@ -37,7 +37,7 @@ def last_words(log_group: str, logs: Any) -> list[str]:
 
 
 def telling(messages: Iterable[str]) -> list[str]:
-    """At most five, each once, cut to a readable length."""
+    """The lines that tell the problem: at most five, without repetition, cut to a readable length."""
     lines = [line.strip()[:_WIDTH] for message in messages for line in message.splitlines() if line.strip()]
     found = [line for line in lines if _TROUBLE.search(line)] or lines
     return list(dict.fromkeys(found))[-_SHOWN:]

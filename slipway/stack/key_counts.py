@@ -1,4 +1,4 @@
-"""What the callers of a deployed API have used, as the functions count it (`inference_api.keys.usage_row`)."""
+"""Reads what the callers of a deployed API have used, as the functions count it (`inference_api.keys.usage_row`)."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class Counts(NamedTuple):
-    """Counts of one month. charged: the tokens that weigh on limits. last_used: in seconds of the epoch, 0 = never."""
+    """Counts of one month. charged: tokens that count against limits. last_used: in seconds of the epoch, 0 = never."""
 
     requests: int = 0
     errors: int = 0
@@ -22,7 +22,7 @@ class Counts(NamedTuple):
 
     @property
     def open(self) -> int:
-        """Tokens charged for calls and jobs that have not been counted yet."""
+        """Tokens charged for calls and jobs whose use is not counted yet."""
         return self.charged - self.tokens
 
     def plus(self, other: "Counts") -> "Counts":
@@ -31,12 +31,12 @@ class Counts(NamedTuple):
 
 
 def owner_of(name: str) -> str:
-    """The hash under which the functions know a named key's callers."""
+    """The hash by which the functions know the callers of a named key."""
     return sha256(f"key/{name}".encode()).hexdigest()[:32]
 
 
 def counts_of(stack: DeployedStack, month: str) -> dict[str, Counts]:
-    """By the owner's hash; month: as 2026-11."""
+    """The counts of a month, such as 2026-11, by the owner's hash."""
     pages = (
         stack.clients("dynamodb")
         .get_paginator("scan")

@@ -1,4 +1,4 @@
-"""The named keys of a deployed API: their limits as the stack has them, their values as API Gateway has them."""
+"""The named keys of a deployed API: their limits in the stack, and their values in API Gateway."""
 
 import json
 import secrets
@@ -27,9 +27,9 @@ class KeysError(Exception):
 
 @dataclass(frozen=True)
 class KeyValue:
-    """One value of a key: two live at once while a key is rotated. The value itself is not in it.
+    """One value of a key, without the secret itself. Two values exist while a key is rotated.
 
-    opens: False for one that is disabled, or outside of its plan: of a stack that was made anew, for example.
+    opens: False if the value is disabled, or not in the key's plan, for example after the stack was made anew.
     """
 
     id: str
@@ -40,7 +40,7 @@ class KeyValue:
 
 @dataclass(frozen=True)
 class DeployedKey:
-    """A key that the deployment names. limits: with `tokens_per_minute`, `models` and so on, where it has them."""
+    """A key that the deployment names. limits: `tokens_per_minute`, `models` and so on, as far as they are set."""
 
     name: str
     plan: str
@@ -49,7 +49,7 @@ class DeployedKey:
 
 
 class DeployedKeys:
-    """Raises KeysError for a stack whose API names no keys."""
+    """The keys of one stack. Raises KeysError for a stack whose API names no keys."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack, self._gateway = stack, stack.clients("apigateway")
@@ -63,7 +63,7 @@ class DeployedKeys:
             raise KeysError(f"{stack.name} names no keys: {fix}.")
 
     def key(self, name: str | None) -> DeployedKey:
-        """Raises KeysError, which names the nearest."""
+        """The key with this name. Raises KeysError, which names the nearest."""
         if not name:
             raise KeysError(f"Which key? {self._stack.name} names {', '.join(sorted(self.named))}.")
         if name not in self.named:
@@ -72,7 +72,7 @@ class DeployedKeys:
         return self.named[name]
 
     def values(self) -> list[KeyValue]:
-        """All that live, the oldest first; also of names that the deployment has no more."""
+        """All values that exist, the oldest first, also those of names that the deployment has dropped."""
         pages = self._gateway.get_paginator("get_api_keys").paginate(nameQuery=self._prefix, includeValues=False)
         found = [each for page in pages for each in page["items"]]
         ours = [each for each in found if each.get("tags", {}).get(DEPLOYMENT_TAG) == self._stack.name]
@@ -90,7 +90,7 @@ class DeployedKeys:
         return sorted(values, key=lambda value: (value.created, value.id))
 
     def create(self, key: DeployedKey) -> tuple[KeyValue, str]:
-        """Make a value, put it into the key's plan; it is given back here and nowhere again."""
+        """Make a value and put it into the key's plan. The secret is returned only here."""
         prefix = sha256(key.name.encode()).hexdigest()[:_PREFIX_LENGTH]
         value = prefix + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
         made = self._gateway.create_api_key(
@@ -107,12 +107,12 @@ class DeployedKeys:
         return KeyValue(made["id"], key.name, made["createdDate"].astimezone(UTC), opens=True), value
 
     def to_revoke(self, given: str | None) -> KeyValue:
-        """The one live value of a name, or of an id or how that begins. Raises KeysError."""
+        """The one value of a name, of an id, or of an id's beginning. Raises KeysError."""
         values = self.values()
         if not given:
             raise KeysError(f"Which one? Give a key's name or id: {_listed(values)}.")
         found = [value for value in values if value.name == given]
-        # The name of a key without a value may be how another one's id begins, and so may a slip of a letter or two.
+        # The name of a key without a value, or a misspelt name, may be the beginning of another key's id.
         if not found and given not in self.named and len(given) >= _SHORTEST_ID:
             found = [value for value in values if value.id.startswith(given)]
         if len(found) == 1:
@@ -126,7 +126,7 @@ class DeployedKeys:
         raise KeysError(f"{problem}. Did you mean {nearest(given, known)}?" if known else f"{problem}.")
 
     def revoke(self, value: KeyValue) -> None:
-        """At once: API Gateway looks for the value in its plan on each call. Raises KeysError."""
+        """Delete the value, which takes effect at once: API Gateway looks it up on each call. Raises KeysError."""
         try:
             self._gateway.delete_api_key(apiKey=value.id)
         except ClientError as error:
@@ -154,7 +154,7 @@ class DeployedKeys:
                 yield DeployedKey(name, plan_id, plan.get("description") or None, given | limits[name])
 
     def _planned(self) -> set[tuple[str, str]]:
-        """Names and ids of the values in the plan of their name."""
+        """Names and ids of the values that are in the plan of their name."""
         plan_keys = self._gateway.get_paginator("get_usage_plan_keys")
         return {
             (key.name, each["id"])
@@ -164,7 +164,7 @@ class DeployedKeys:
         }
 
     def _token_limits(self) -> dict[str, dict[str, Any]]:
-        """By name, as the authorizer has them."""
+        """The token limits by name, as the authorizer has them."""
         variables = (function.get("Environment", {}).get("Variables", {}) for function in self._stack.functions)
         found = next((each["API_KEYS"] for each in variables if "API_KEYS" in each), "{}")
         return dict(json.loads(found))

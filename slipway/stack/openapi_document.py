@@ -1,4 +1,4 @@
-"""`python -m slipway openapi`: the OpenAPI document of a deployed API, with its routes, URL, model and credentials."""
+"""The OpenAPI document of a deployed API, with its routes, URL, model and credentials."""
 
 import copy
 import json
@@ -9,12 +9,12 @@ from slipway.openapi.schemas import Schema
 from slipway.stack.api import refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
 
-# Ways to show who calls, by a method's authorizationType; API Gateway has no word for a key that no function checks.
+# Security schemes by a method's authorizationType. API Gateway has no word for a key without an authorizer.
 _SCHEMES = {"AWS_IAM": ("signature",), "CUSTOM": ("key", "bearer"), "NONE": ()}
 
 
 def run(name: str, region: str | None) -> int:
-    """Print the document. The exit status: 2 where there is no API."""
+    """Print the document. Returns the exit status: 2 if there is no API."""
     return with_stack(name, region, _print)
 
 
@@ -27,7 +27,7 @@ def _print(stack: DeployedStack) -> int:
 
 
 def document_of(stack: DeployedStack) -> Schema:
-    """Of a stack that has an API. Raises ClientError."""
+    """The document of a stack that has an API. Raises ClientError."""
     methods, whole = _methods(stack), copy.deepcopy(document())
     paths: dict[str, Schema] = {}
     for path, operations in whole["paths"].items():

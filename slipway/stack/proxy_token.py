@@ -1,4 +1,6 @@
-"""The token in the signing proxy's URL: the same each time for a deployment, so that bookmarks and shells keep it."""
+"""The token in the signing proxy's URL. It stays the same for a deployment, so that bookmarks and shells keep
+working.
+"""
 
 import hmac
 import os
@@ -12,21 +14,21 @@ _LENGTH = 32  # of 64 possible characters: nobody guesses it
 
 
 def token_of(deployment: str) -> str:
-    """Made of the deployment's name and a secret that this user alone can read."""
+    """Derive the token from the deployment's name and a secret that only this user can read."""
     return urlsafe_b64encode(hmac.digest(_secret(), deployment.encode(), "sha256"))[:_LENGTH].decode()
 
 
 def _secret() -> bytes:
-    """In a file; of this run only where no file can be kept."""
+    """The secret in the user's file; a secret for this run only if no file can be kept."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "slipway" / "proxy-secret"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            with NamedTemporaryFile(dir=path.parent) as new, suppress(FileExistsError):  # for this user's eyes only
+            with NamedTemporaryFile(dir=path.parent) as new, suppress(FileExistsError):  # only this user may read it
                 new.write(secrets.token_bytes(_LENGTH))
                 new.flush()
-                os.link(new.name, path)  # whole, or not at all: two may begin at once
+                os.link(new.name, path)  # atomic, because two processes may begin at once
         return path.read_bytes()
     except OSError:
         return secrets.token_bytes(_LENGTH)

@@ -1,6 +1,6 @@
-"""`python -m slipway playground`: the page and a signing proxy on 127.0.0.1, for browsers and any HTTP client.
+"""The playground's page and a signing proxy on 127.0.0.1, for browsers and any HTTP client.
 
-The browser never holds AWS credentials. A web page elsewhere can't use the proxy: its URL holds a secret token, and
+The browser never holds AWS credentials. Other web pages can't use the proxy: its URL holds a secret token, and
 requests under another host name (DNS rebinding) or from another origin are refused.
 """
 
@@ -49,7 +49,7 @@ class PortError(Exception):
 
 
 def run(name: str, region: str | None, port: int | None) -> int:
-    """Serve until Ctrl-C. The exit status: 2 where the deployment can't be called or the port is taken."""
+    """Serve until Ctrl-C. Returns the exit status: 2 if the deployment can't be called or the port is taken."""
     return with_stack(name, region, lambda stack: _serve(stack, port))
 
 
@@ -72,9 +72,10 @@ def _serve(stack: DeployedStack, port: int | None) -> int:
 
 
 def proxy_for(stack: DeployedStack, api: DeployedApi, port: int | None, deployment: str) -> "SigningProxy":
-    """A proxy whose URL stays. Raises PortError for a port that is named and can't be used.
+    """A proxy whose URL stays the same. Raises PortError if the named port can't be used.
 
-    port: None = the usual one, or a free one where that is taken, which is said. deployment: whose token it has.
+    port: None = the usual port, or a free one if it is taken; a message tells so. deployment: the name that its
+    token is derived from.
     """
     token = token_of(deployment)
     try:
@@ -88,7 +89,7 @@ def proxy_for(stack: DeployedStack, api: DeployedApi, port: int | None, deployme
 
 
 def demand_free(port: int | None) -> None:
-    """Raises PortError, long before the proxy begins."""
+    """Raise PortError early, long before the proxy starts."""
     try:
         with socket.create_server(("127.0.0.1", port or 0)):
             pass
@@ -101,9 +102,9 @@ def _unusable(port: int | None, error: OSError) -> PortError:
 
 
 class SigningProxy(ThreadingHTTPServer):
-    """Serves in a thread of its own while the context is open. `url` ends in a slash. Raises OSError for a taken port.
+    """Serves in its own thread while the context is open. `url` ends in a slash. Raises OSError for a taken port.
 
-    port: 0 = a free one. token: None = one of this run only.
+    port: 0 = a free one. token: None = a token for this run only.
     """
 
     daemon_threads = True
@@ -123,12 +124,14 @@ class SigningProxy(ThreadingHTTPServer):
 
     @property
     def for_openai(self) -> list[str]:
-        """A line to paste into a shell: clients of OpenAI then call through the proxy. None without their routes."""
+        """Lines to paste into a shell, after which OpenAI's clients call through the proxy; empty without OpenAI
+        routes.
+        """
         routes = self.stack.variables.get("OPENAI_ROUTES")
         return [f"export OPENAI_BASE_URL={self.url} OPENAI_API_KEY=unused"] if routes else []
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that leaves breaks its connection."""
+        """Ignore the error: a browser that leaves breaks its connection."""
 
     def __enter__(self) -> "SigningProxy":
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -176,7 +179,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self._forward(path, None)
 
     def _own_path(self) -> str | None:
-        """The path behind the token; None for a request that was refused."""
+        """The path after the token; None for a request that was refused."""
         hosts, origins = self.headers.get_all("host", []), self.headers.get_all("origin", [])
         own, (token, slash, path) = self.server.host, self.path.removeprefix("/").partition("/")
         if hosts != [own] or any(origin != f"http://{own}" for origin in origins):
@@ -188,7 +191,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
         return None
 
     def _describe(self) -> None:
-        """The OpenAPI document of the API."""
+        """Answer with the API's OpenAPI document."""
         try:
             document = json.dumps(document_of(self.server.stack))
         except (BotoCoreError, ClientError) as error:
@@ -228,16 +231,16 @@ class _ProxyHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
-        """Without a content-length the end of the connection is that of the body."""
+        """Send status and headers. Without a content-length the end of the connection ends the body."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Of http.server itself, for a request that it can't read or a method that it does not know."""
+        """Called by http.server for a request that it can't read or a method that it does not know."""
         said = "Use GET, POST or DELETE." if code == 501 else f"The request can't be read: {message}."
         self._refuse(code, "bad_request", said)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: the paths hold the token."""
+        """Log nothing: the paths hold the token."""

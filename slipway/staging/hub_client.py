@@ -1,6 +1,6 @@
-"""The HTTP client of huggingface_hub, with limits.
+"""Sets limits on the HTTP client of huggingface_hub.
 
-The library itself waits without end for some answers, and before it asks again as long as the Hub tells it to.
+The library itself waits forever for some answers, and waits before a retry as long as the Hub asks.
 """
 
 from httpx2 import Client, Request, Response, Timeout, codes
@@ -14,12 +14,12 @@ _LONGEST_WAIT_OF_DOWNLOADS = 300
 
 
 def set_limits() -> None:
-    """For all requests of this process. HF_HUB_DOWNLOAD_TIMEOUT: seconds without a byte (10 unless set)."""
+    """Set the limits for all requests of this process. HF_HUB_DOWNLOAD_TIMEOUT: seconds without a byte (default 10)."""
     set_client_factory(_client)
 
 
 def asked_wait(answer: Response) -> int:
-    """Seconds until the Hub wants to be asked again, as the library reads them; 0 = it does not say."""
+    """Seconds that the Hub asks to wait, as the library reads them; 0 = it does not ask."""
     limit, text = parse_ratelimit_headers(answer.headers), answer.headers.get("retry-after", "").strip()
     if answer.status_code == codes.TOO_MANY_REQUESTS and limit and limit.remaining == 0:
         return limit.reset_in_seconds
@@ -39,7 +39,7 @@ def _bound(request: Request) -> None:
 
 
 def _demand_short_wait(answer: Response) -> None:
-    """Raises HfHubHTTPError, which the library does not answer by another attempt."""
+    """Raise HfHubHTTPError for a long wait. The library does not retry after this error."""
     is_download = constants.X_HF_DOWNLOAD_COUNTER in answer.request.headers
     if answer.is_error and asked_wait(answer) > (_LONGEST_WAIT_OF_DOWNLOADS if is_download else _LONGEST_WAIT):
         hf_raise_for_status(answer)

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a Hub, each as one sentence."""
+"""The errors between this machine and a Hub, each as one sentence."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,15 +21,15 @@ from slipway.staging.hub_client import asked_wait
 
 _TOKEN = "HF_TOKEN or model.hub_token_secret_arn"
 _UNASKED = "{hub} could not be asked: {why}"
-_SENTENCES: Mapping[type[Exception], str] = {  # the first that fits
+_SENTENCES: Mapping[type[Exception], str] = {  # the first match counts
     GatedRepoError: "{model} is gated: accept its terms at {page}, and give a token of that account with {token}.",
     RevisionNotFoundError: "model.revision: {model} has no {revision!r}; see {page}/commits.",
     RepositoryNotFoundError: "model.id: {hub} has no {model}, or it is private; then give a token with {token}.",
     DisabledRepoError: "{model} was disabled by the Hub; see {page}.",
     OfflineModeIsEnabled: "{hub} is not asked, as HF_HUB_OFFLINE (or TRANSFORMERS_OFFLINE) is set; unset it.",
     **dict.fromkeys((HTTPError, InvalidURL, EntryNotFoundError, HFValidationError), _UNASKED),
-    RuntimeError: _UNASKED,  # from the client, which another thread has closed as it got no connection
-    # From a proxy that asks for a login, for example.
+    RuntimeError: _UNASKED,  # another thread has closed the client after it got no connection
+    # For example from a proxy that asks for a login.
     **dict.fromkeys((AttributeError, LookupError, TypeError, ValueError), "{hub} did not answer as a Hub does: {why}"),
 }
 _SENTENCES_BY_STATUS = {
@@ -44,7 +44,7 @@ class HubError(Exception):
 
 
 class CutError(HubError):
-    """The connection ended within an answer, or with that of another thread."""
+    """The connection ended in the middle of an answer, or another thread closed it."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def explained(hub: str, model: str, revision: str = "") -> Iterator[None]:
 
 
 def _sentence(error: BaseException) -> tuple[str, str, str]:
-    """A sentence, what the error says, and when to try again."""
+    """A sentence with the error's text, and when to try again."""
     sentence = next((text for kind, text in _SENTENCES.items() if isinstance(error, kind)), _UNASKED)
     if type(error) is not HfHubHTTPError:
         system = next((each for each in _causes(error) if isinstance(each, OSError) and each.errno), None)
@@ -74,7 +74,7 @@ def _sentence(error: BaseException) -> tuple[str, str, str]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, and those it comes from."""
+    """The error, and the errors that caused it."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

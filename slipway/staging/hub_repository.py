@@ -31,7 +31,10 @@ logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 class HubRepository:
-    """token: None = HF_TOKEN, else the token that `hf auth login` stored. HF_ENDPOINT names another Hub."""
+    """A repository on the Hub. HF_ENDPOINT names another Hub.
+
+    token: None = HF_TOKEN, else the token that `hf auth login` stored.
+    """
 
     def __init__(self, model_id: str, token: str | None = None) -> None:
         self.model_id = model_id
@@ -39,7 +42,7 @@ class HubRepository:
         self.about: dict[str, Any] = {}
 
     def commit(self, revision: str) -> str:
-        """The commit id of a branch, tag or commit; then `about` holds what the Hub says. Raises HubError."""
+        """The commit id of a branch, tag or commit. Afterwards `about` holds the Hub's description. Raises HubError."""
         with self._explained(revision):
             model = self._api.model_info(self.model_id, revision=revision)
         self.about = {
@@ -64,7 +67,7 @@ class HubRepository:
         ]
 
     def demand_access(self) -> None:
-        """Raises HubError without read access: everybody can list the files of a gated model."""
+        """Raise HubError without read access. Listing the files of a gated model needs no access."""
         if self.about.get("gated"):
             with self._explained():
                 self._api.auth_check(self.model_id)
@@ -90,9 +93,9 @@ class HubRepository:
         return path
 
     def read(self, path: str, commit: str, start: int, size: int) -> bytes:
-        """These bytes of a file, fewer at its end, also from a server that sends the whole. Raises HubError.
+        """Read these bytes of a file, fewer at its end, even if the server sends the whole file. Raises HubError.
 
-        An answer that is cut is asked for again; requests without an answer are repeated by the library.
+        A broken answer is requested again here. The library repeats requests without an answer.
         """
         for _ in range(_READS - 1):
             with suppress(CutError):
@@ -102,7 +105,7 @@ class HubRepository:
     def _read(self, path: str, commit: str, start: int, size: int) -> bytes:
         url = hf_hub_url(self.model_id, path, revision=commit, endpoint=self._api.endpoint)
         headers = build_hf_headers(token=self._api.token, library_name="slipway")
-        # Compressed, the range would not be one of the file.
+        # In a compressed answer the range would not be a range of the file.
         headers |= {"range": f"bytes={start}-{start + size - 1}", "accept-encoding": "identity"}
         held = bytearray()
         with self._explained(), http_stream_backoff("GET", url, headers=headers) as answer:
@@ -115,7 +118,7 @@ class HubRepository:
                     held += piece
                     if len(held) >= before + size:
                         break
-            except HTTPError as error:  # not for the library, which repeats only what has not been answered
+            except HTTPError as error:  # the library repeats only requests without an answer
                 raise RuntimeError(f"{path} was cut off: {error or type(error).__name__}") from None
         return bytes(held[before : before + size])
 

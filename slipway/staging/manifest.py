@@ -24,18 +24,19 @@ class StagedFile(BaseModel):
 
     @property
     def part_count(self) -> int:
-        """All parts but the last have the same size."""
+        """The number of parts. All parts except the last have the same size."""
         return -(-self.size // self.part_size)
 
     def part(self, number: int) -> tuple[int, int]:
-        """Offset and size of a part in bytes; numbers begin at 1."""
+        """Offset and size of a part in bytes. Numbers begin at 1."""
         offset = (number - 1) * self.part_size
         return offset, min(self.part_size, self.size - offset)
 
 
 class Manifest(BaseModel):
-    """`uploading`: nothing is visible below the prefix. `completing`: S3 holds every part, and files become visible.
+    """The state of a staging.
 
+    `uploading`: no file is visible below the prefix. `completing`: S3 holds every part, and files become visible.
     `complete`: the prefix holds these files and no others.
     """
 

@@ -1,4 +1,4 @@
-"""`python -m slipway stage`: copies a model's weights from the Hub to S3; they become visible all at once."""
+"""Copies a model's weights from the Hub to S3. All files become visible at once."""
 
 import os
 import re
@@ -27,8 +27,9 @@ from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_re
 def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
     """Stage the weights of a deployment, or abandon an unfinished staging.
 
-    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit status:
-    0 when the prefix is complete (or abandoned), 1 after a problem, which was printed, 2 for an unknown deployment.
+    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit
+    status: 0 if the prefix is complete (or abandoned), 1 after a problem, which was printed, 2 for an unknown
+    deployment.
     """
     try:
         path = find(name, root / "deployments")
@@ -58,7 +59,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
 
 
 def parsed(path: Path) -> Deployment:
-    """Checked by the schema only: engine and hosting may still be undecided."""
+    """The deployment, checked by the schema only: engine and hosting may still be undecided."""
     deployment, problems, _ = parse(path)
     if problems or deployment is None:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
@@ -66,7 +67,7 @@ def parsed(path: Path) -> Deployment:
 
 
 def _at_its_commit(deployment: Deployment, path: Path) -> Deployment:
-    """Raises DeploymentError for a lock of another model or revision."""
+    """The deployment at the commit of its lock. Raises DeploymentError for a lock of another model or revision."""
     deployment, problems = locked(deployment, path)
     if problems:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
@@ -97,7 +98,7 @@ def _s3(region: str | None) -> Any:
 
 
 def hub_token(model: Model) -> str | None:
-    """None = huggingface_hub looks for a token itself."""
+    """The token in the deployment's secret; None = huggingface_hub looks for a token itself."""
     arn = model.hub_token_secret_arn
     if os.environ.get("HF_TOKEN") or not arn:
         return None

@@ -166,7 +166,7 @@ def _upload(
     visible: set[str],
     downloads: Path,
 ) -> Manifest:
-    """Upload every missing part; returns the manifest with S3's checksums of the files."""
+    """Upload every missing part. Returns the manifest with S3's checksums of the files."""
     lacking = [task for task in tasks if task.missing]
     total, to_send = sum(task.file.size for task in tasks), sum(task.size for task in lacking)
     if to_send < total:
@@ -192,7 +192,7 @@ def _upload(
 
 
 def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> None:
-    """Make the files visible; last the one without which no engine loads the others."""
+    """Make the files visible. The file that engines open first comes last."""
     last = _opened_first(manifest.files)
 
     def complete(file: StagedFile) -> None:
@@ -206,7 +206,7 @@ def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> N
 
 
 def _opened_first(files: Sequence[StagedFile]) -> StagedFile:
-    """The first GGUF file, else config.json."""
+    """The file without which no engine loads the others: the first GGUF file, else config.json."""
     return min(files, key=lambda file: (not file.path.endswith(".gguf"), file.path != "config.json", file.path))
 
 

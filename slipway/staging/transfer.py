@@ -1,6 +1,6 @@
 """Downloads files from the Hub to disk and uploads their parts to S3, both in parallel.
 
-Not by s3transfer: it can neither resume a multipart upload of an earlier process nor leave one uncompleted.
+It does not use s3transfer, which can neither resume a multipart upload of an earlier process nor leave one open.
 """
 
 import errno
@@ -30,7 +30,7 @@ class TransferError(Exception):
 
 
 class _Stopped(Exception):
-    """Another file has failed."""
+    """Another file has failed, so this one stops."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ class Transfer:
         self._parts = ThreadPoolExecutor(PARTS_AT_ONCE)
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Returns when S3 holds every part. Raises HubError, TransferError or boto3's errors; S3 keeps its parts."""
+        """Move all files. Returns when S3 holds every part. Raises HubError, TransferError or boto3's errors; S3
+        keeps its parts.
+        """
         files = ThreadPoolExecutor(_files_that_fit(tasks, self._folder))
         try:
             self._join([files.submit(self._move, task) for task in tasks])
@@ -112,7 +114,7 @@ class Transfer:
             raise _Stopped
 
     def _join(self, futures: Sequence[Future[None]]) -> None:
-        """Wait for all; the first failure cancels the others and is raised."""
+        """Wait for all. The first failure cancels the others and is raised."""
         wait(futures, return_when=FIRST_EXCEPTION)
         if any(future.done() and future.exception() for future in futures):
             self._stopping.set()

@@ -59,12 +59,12 @@ def select(files: Sequence[HubFile], patterns: Sequence[str] | None, engine: str
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """As in huggingface_hub: `*` spans folders, and a pattern that ends in a slash means a folder."""
+    """Match as huggingface_hub does: `*` spans folders, and a pattern that ends in a slash means a folder."""
     return fnmatchcase(path, f"{pattern}*" if pattern.endswith("/") else pattern)
 
 
 def _default(files: Sequence[HubFile], engine: str) -> list[HubFile]:
-    """The top folder's weights in the preferred format and the files beside them, without those of training."""
+    """The top folder's weights in the preferred format and the files beside them, without files of training."""
     plain = [file for file in files if "/" not in file.path and not _fits(file, _LEFT_BY_TRAINING)]
     for form in _PREFERENCE.get(engine, _NEWER_ENGINES):
         if weights := _without_originals([file for file in plain if _fits(file, _FORMATS[form])]):
@@ -81,7 +81,7 @@ def _default(files: Sequence[HubFile], engine: str) -> list[HubFile]:
 
 
 def _without_originals(weights: list[HubFile]) -> list[HubFile]:
-    """Without `consolidated*`, a second copy of the weights, unless it is the only one."""
+    """Leave out `consolidated*`, a second copy of the weights, unless it is the only copy."""
     return [file for file in weights if not file.path.startswith("consolidated")] or weights
 
 

@@ -29,9 +29,10 @@ class UploadedPart:
 
 
 class WeightsPrefix:
-    """weights: `s3://bucket/prefix/`. key_arn: the KMS key for new objects; None = the bucket's default.
+    """The prefix of one model's weights.
 
-    The manifest is at `.slipway/<prefix>manifest.json`, because SageMaker loads everything below the prefix.
+    weights: `s3://bucket/prefix/`. key_arn: the KMS key for new objects; None = the bucket's default. The manifest
+    is at `.slipway/<prefix>manifest.json`, because SageMaker loads everything below the prefix.
     """
 
     def __init__(self, s3: Any, weights: str, key_arn: str | None) -> None:
@@ -42,7 +43,7 @@ class WeightsPrefix:
         self._encryption = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key_arn} if key_arn else {}
 
     def manifest(self) -> Manifest | None:
-        """None if nothing was staged here. Raises PrefixError."""
+        """Read the manifest; None if nothing was staged here. Raises PrefixError."""
         # A caller with permission to list only this prefix gets 403, not 404, for a missing object.
         if not self._s3.list_objects_v2(Bucket=self.bucket, Prefix=self._manifest_key, MaxKeys=1).get("Contents"):
             return None
@@ -53,7 +54,7 @@ class WeightsPrefix:
             raise PrefixError(f"{self.manifest_uri} is no manifest that this version can read; move it away.") from None
 
     def write(self, manifest: Manifest, *, first: bool = False) -> None:
-        """first: raise PrefixError if a manifest exists already."""
+        """Write the manifest. first: raise PrefixError if one exists already."""
         condition = {"IfNoneMatch": "*"} if first else {}
         request = {"Bucket": self.bucket, "Key": self._manifest_key, "ContentType": "application/json"}
         try:
@@ -72,13 +73,13 @@ class WeightsPrefix:
         return {path: each["Size"] for path, each in self.listed().items()}
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """What S3 says of the visible objects (`Size`, `ETag`), by path below the prefix."""
+        """S3's `Size` and `ETag` of the visible objects, by path below the prefix."""
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._prefix)
         listed = [each for page in pages for each in page.get("Contents", [])]
         return {each["Key"].removeprefix(self._prefix): each for each in listed}
 
     def key(self, path: str) -> str:
-        """Of the object."""
+        """The object's key."""
         return self._prefix + path
 
     def start(self, path: str, size: int, hub_checksum: str) -> StagedFile:
@@ -135,7 +136,7 @@ class WeightsPrefix:
         self.demand(file)
 
     def demand(self, file: StagedFile) -> None:
-        """Raises PrefixError unless the file is visible with the size and checksum that were sent."""
+        """Raise PrefixError unless the file is visible with the size and checksum that were sent."""
         request = {"Bucket": self.bucket, "Key": self.key(file.path), "ChecksumMode": "ENABLED"}
         try:
             head = self._s3.head_object(**request)
@@ -150,7 +151,7 @@ class WeightsPrefix:
             )
 
     def abort(self, file: StagedFile) -> None:
-        """Abort an upload, whose parts are billed; one that no longer exists is fine."""
+        """Abort an upload, whose parts are billed. An upload that no longer exists is ignored."""
         try:
             self._s3.abort_multipart_upload(**self._upload(file))
         except ClientError as error:
@@ -162,7 +163,7 @@ class WeightsPrefix:
 
 
 def bucket_region(s3: Any, bucket: str) -> str:
-    """Raises PrefixError if the bucket does not exist, or S3 is not there to answer."""
+    """The bucket's region. Raises PrefixError if the bucket does not exist, or S3 gives no answer."""
     try:
         location = s3.get_bucket_location(Bucket=bucket)["LocationConstraint"]
     except ClientError as error:
@@ -176,7 +177,7 @@ def bucket_region(s3: Any, bucket: str) -> str:
 
 
 def checksum_of_parts(parts: Sequence[UploadedPart]) -> str:
-    """S3's checksum of a multipart object: the SHA-256 over those of the parts, and the part count."""
+    """S3's checksum of a multipart object: the SHA-256 over the checksums of its parts, and their count."""
     digest = hashlib.sha256(b"".join(base64.b64decode(part.checksum) for part in parts)).digest()
     return f"{base64.b64encode(digest).decode()}-{len(parts)}"
 

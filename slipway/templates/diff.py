@@ -1,4 +1,4 @@
-"""`python -m slipway diff`: what the next deploy means, compared with a commit, a template or the deployed stack."""
+"""Tells what the next deploy means, compared with a commit, a template or the deployed stack."""
 
 import contextlib
 import json
@@ -27,14 +27,15 @@ from slipway.changes.template.synthesis import Synthesized, checked_out, reposit
 from slipway.shared.output import reader_may_leave
 from slipway.shared.steps import Steps
 
-_ANY_REGION = "us-east-1"  # whose schemas hold where no region is named
+_ANY_REGION = "us-east-1"  # resource schemas are this region's if no region is named
 
 
 @dataclass(frozen=True)
 class DiffOptions:
-    """against: `stack`, a template's file or a git ref.
+    """What to compare, and how to print it.
 
-    accepted: None = accepted-changes/<name>.yaml in the file's repository, if there. form: text, json or markdown.
+    against: `stack`, a template's file or a git ref. accepted: None = accepted-changes/<name>.yaml in the file's
+    repository, if it exists. form: text, json or markdown.
     """
 
     against: str = "HEAD"
@@ -45,7 +46,7 @@ class DiffOptions:
 
 @dataclass(frozen=True)
 class Before:
-    """The template that holds now, and its parameters' values. region: None = any, or not known."""
+    """The template before the deploy, and its parameters' values. region: None = any, or not known."""
 
     template: dict[str, Any]
     words: str
@@ -54,10 +55,10 @@ class Before:
 
 
 def run(name: str, root: Path, options: DiffOptions) -> int:
-    """Print what changes.
+    """Print the changes.
 
-    root: the folder with `app.py` and `deployments/`. Returns the exit status: 0, 1 where a change has to be
-    acknowledged and is not, 2 where there is nothing to compare.
+    root: the folder with `app.py` and `deployments/`. Returns the exit status: 0, 1 if a change must be acknowledged
+    and is not, 2 if there is nothing to compare with.
     """
     steps = Steps()
     try:
@@ -81,7 +82,7 @@ def run(name: str, root: Path, options: DiffOptions) -> int:
 
 @contextlib.contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """As by Ctrl-C, so that the folder of the other commit goes."""
+    """Treat SIGTERM as Ctrl-C, so that the checkout of the other commit is removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -129,7 +130,7 @@ def _moved(after: Synthesized, region: str) -> Change:
 
 
 def _usual_start(path: Path, root: Path) -> float | None:
-    """Seconds, of the model's new instances; None = not known."""
+    """Seconds that a start of the model takes; None = not known."""
     try:
         resolution, _ = load(path, handler_folders(root / "model_src"))
     except DeploymentError:
@@ -143,10 +144,10 @@ def _has_template(against: str) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A deployment as the app is asked for it.
+    """A deployment to synthesize.
 
-    file: relative to `folder`; None = a stack without one. folder: `root`, or that of a file which `root`'s repository
-    does not have. accepted: where its acknowledgements are.
+    file: relative to `folder`; None = a stack without a file. folder: `root`, or the repository of a file outside of
+    `root`'s repository. accepted: the file with its acknowledgements.
     """
 
     name: str
@@ -171,7 +172,10 @@ def _asked(name: str, root: Path) -> _Asked:
 
 
 def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized]:
-    """Both at once: each synth takes seconds. Raises NoTemplateError."""
+    """The template at the commit and the template now, synthesized side by side because each takes seconds.
+
+    Raises NoTemplateError.
+    """
     words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
     with contextlib.ExitStack() as copies, ThreadPoolExecutor(2) as threads:
         home = repository_of(asked.folder)
@@ -198,7 +202,7 @@ def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized
 
 
 def _of_stack(after: Synthesized, region: str | None) -> Before:
-    """Of the stack that is deployed; no resources where there is none. Raises NoTemplateError."""
+    """The template of the deployed stack; without resources if there is no stack. Raises NoTemplateError."""
     from botocore.exceptions import BotoCoreError, ClientError  # takes its time to import
 
     from slipway.shared.aws_clients import clients_in
@@ -214,7 +218,7 @@ def _of_stack(after: Synthesized, region: str | None) -> Before:
 
 
 def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
-    """Of the stack of that name, as it was given to CloudFormation; no resources where there is none."""
+    """The template that CloudFormation holds for the stack; without resources if there is no stack."""
     from slipway.stack.deployed_stack import existing_stack
 
     stack = existing_stack(name, clients)

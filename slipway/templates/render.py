@@ -1,4 +1,4 @@
-"""`python -m slipway render`: a deployment as one template for any account and region."""
+"""Writes a deployment as one template for any account and region."""
 
 import sys
 from collections.abc import Mapping
@@ -22,11 +22,10 @@ from slipway.templates.rendered_files import ParametersFileError, RenderedFiles,
 
 
 def run(name: str, root: Path, folder: Path, code: Code = "inline") -> int:
-    """Write template, parameters and archives into `folder`, and say how to deploy them.
+    """Write template, parameters and archives into `folder`, and tell how to deploy them.
 
-    root: the folder with `deployments/` and the code. code: where that of functions stands.
-    Returns the exit status: 1 where the deployment is refused, 2 for
-    a name, a folder or a file of parameters that can't be meant.
+    root: the folder with `deployments/` and the code. code: where the functions' code is. Returns the exit status: 1
+    if the deployment is refused, 2 for an unknown name, or a folder or a file of parameters that can't be used.
     """
     try:
         path = None if name == ACCOUNT_SETTINGS else find(name, root / "deployments")
@@ -61,7 +60,7 @@ def _resolution(path: Path, root: Path) -> Resolution:
 def _synthesized(
     name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path, code: Code
 ) -> PortableTemplate:
-    """resolution: None for the account settings."""
+    """The template. resolution: None for the account settings."""
     from stacks.portable_rendering import render, render_account_settings
 
     def make(app: Any) -> PortableTemplate:

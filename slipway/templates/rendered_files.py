@@ -13,15 +13,15 @@ _SWITCH, _OF_SWITCH = "DeployEndpoint", ["true", "false"]
 
 
 class ParametersFileError(Exception):
-    """A file of parameters that can't be read; the message is one sentence."""
+    """A file of parameters can't be read; the message is one sentence."""
 
 
 class TooLargeError(ValueError):
-    """A template that CloudFormation refuses; the message is one sentence."""
+    """CloudFormation refuses templates of this size; the message is one sentence."""
 
 
 class RenderedFiles:
-    """name: of the deployment, with which the files begin."""
+    """The files of one deployment. name: the deployment's, with which the files begin."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
@@ -30,7 +30,7 @@ class RenderedFiles:
         self._archives = folder / "archives"
 
     def values(self) -> dict[str, str]:
-        """Of parameters, as an earlier run or a person has written them. Raises ParametersFileError."""
+        """Values of the parameters that an earlier run or a person has written. Raises ParametersFileError."""
         if not self._parameters.is_file():
             return {}
         try:
@@ -41,7 +41,7 @@ class RenderedFiles:
             raise ParametersFileError(f"{self._parameters} is not {form}; mend or remove it.") from None
 
     def write(self, template: PortableTemplate, values: Mapping[str, str]) -> None:
-        """values: stay as they are in the file.
+        """Write the files. values: are kept in the file of parameters.
 
         Raises ParametersFileError for values that the template does not take, TooLargeError.
         """
@@ -72,7 +72,7 @@ class RenderedFiles:
             raise ParametersFileError("\n".join(found))
 
     def advice(self, template: PortableTemplate) -> Iterator[str]:
-        """What was written, what to fill in, and the commands that deploy it."""
+        """The lines to print: the files, the parameters to fill in, and the commands that deploy them."""
         size = self._template.stat().st_size
         fits = size <= MOST_BYTES_IN_REQUEST
         way = "fits into a request" if fits else f"goes through a bucket, as a request holds {MOST_BYTES_IN_REQUEST:,}"

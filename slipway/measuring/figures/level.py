@@ -20,7 +20,7 @@ METRICS: dict[Metric, str] = {
 
 
 def total_in_s(answer: MeasuredAnswer) -> float | None:
-    """As its caller waited for it; None after an error."""
+    """The seconds that the caller waited for the whole answer; None after an error."""
     if answer.error is not None:
         return None
     return answer.last_token_in_s if answer.delivered_in_s is None else answer.delivered_in_s
@@ -28,9 +28,10 @@ def total_in_s(answer: MeasuredAnswer) -> float | None:
 
 @dataclass(frozen=True)
 class Level:
-    """clients, rate: as of its loads, one of them None. batch: sequences of a request.
+    """All loads of one level.
 
-    asked_tokens: output tokens that each request asked for, of all sequences; they count where the server counts none.
+    clients, rate: as in its loads; one of them is None. batch: sequences of a request. asked_tokens: output tokens
+    that each request asked for, over all sequences; used if the server counts no tokens.
     """
 
     clients: int | None
@@ -67,7 +68,9 @@ class Level:
         return sum(self.errors.values()) / len(self.requests) if self.requests else 0.0
 
     def time_in_s(self, answer: MeasuredAnswer, metric: Metric) -> float | None:
-        """None where it was not measured; the time per output token is that of one sequence, after its first token."""
+        """One time of an answer in seconds; None if it was not measured. The time per output token is that of one
+        sequence, without its first token.
+        """
         total = total_in_s(answer)
         if total is None or metric == "total":
             return total
@@ -84,12 +87,12 @@ class Level:
         return (total - answer.first_token_in_s) / rest
 
     def times(self, metric: Metric) -> list[float]:
-        """In seconds, of all requests that were answered."""
+        """The times of all answered requests, in seconds."""
         measured = (self.time_in_s(answer, metric) for answer in self.answered)
         return [time for time in measured if time is not None]
 
     def percentile(self, metric: Metric, share: float) -> float | None:
-        """In seconds."""
+        """A percentile of the times, in seconds."""
         return percentile(self.times(metric), share)
 
     def tokens(self, answer: MeasuredAnswer) -> int | None:
@@ -111,7 +114,7 @@ class Level:
         return self._rate(lambda answer: answer.prompt_tokens)
 
     def _rate(self, tokens: Callable[[MeasuredAnswer], int | None]) -> float | None:
-        """None where a count is missing: a part of them would be a wrong rate."""
+        """Tokens per second; None if a count is missing, because the rest would give a wrong rate."""
         counts = [tokens(answer) for answer in self.answered]
         if not counts or not self.seconds or None in counts:
             return None
@@ -119,19 +122,19 @@ class Level:
 
     @property
     def published_token_rate(self) -> float | None:
-        """Batch x output tokens / P50: of one request, as the published tables have it."""
+        """Batch x output tokens / P50: the rate of one request, as published tables compute it."""
         median, tokens = self.percentile("total", 50), self.tokens_of_a_request
         return tokens / median if tokens and median else None
 
     @property
     def tokens_of_a_request(self) -> float | None:
-        """Output tokens, the median of all answers."""
+        """The median number of output tokens of all answers."""
         counts = [self.tokens(answer) for answer in self.answered]
         return percentile((count for count in counts if count is not None), 50)
 
 
 def levels(results: Results) -> list[Level]:
-    """By rising load, closed loops first; rounds of a level together."""
+    """The levels by rising load, closed loops first. Rounds of a level are one level."""
     rounds: dict[tuple[int | None, float | None], list[Load]] = {}
     for load in results.loads:
         rounds.setdefault((load.clients, load.rate), []).append(load)
@@ -141,5 +144,5 @@ def levels(results: Results) -> list[Level]:
 
 
 def open_levels(results: Results) -> list[Level]:
-    """Those of open loops alone."""
+    """The levels of open loops."""
     return [level for level in levels(results) if level.rate is not None]

@@ -1,4 +1,6 @@
-"""Figures kept beside a deployment, `deployments/<name>.measured.json`: `bench --keep` writes, `--recommend` reads."""
+"""Figures kept beside a deployment in `deployments/<name>.measured.json`. `bench --keep` writes, `--recommend`
+reads.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,12 +17,12 @@ STAND_IN_NOT_KEPT = "--keep: the figures are the stand-in's and are not kept; le
 
 
 class MeasuredError(Exception):
-    """One sentence on figures that can't be kept, or read."""
+    """Figures can't be kept or read; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class KeptLevel:
-    """clients, rate: as of a level. tokens_per_second: output tokens of all requests together."""
+    """One level. clients, rate: as in Level. tokens_per_second: output tokens of all requests together."""
 
     clients: int | None
     rate: float | None
@@ -32,9 +34,10 @@ class KeptLevel:
 
 @dataclass(frozen=True)
 class Measured:
-    """One instance type of the deployment at one degree. Other fields as in Results.
+    """The figures of one instance type at one degree. Fields without a note are as in Results.
 
-    highest_rate: requests per second that hold the objective `slo`; None = none did, or there is no objective.
+    highest_rate: requests per second that hold the objective `slo`; None = no rate held it, or there is no
+    objective.
     """
 
     instance_type: str
@@ -58,7 +61,10 @@ class Measured:
     levels: tuple[KeptLevel, ...]
 
     def tokens_per_second(self, requests: int) -> float | None:
-        """With so many requests at once: as measured with the most clients up to that number; None = not measured."""
+        """Tokens per second at this number of requests: as measured with the largest number of clients up to it.
+
+        None = not measured.
+        """
         near = [
             level for level in self.levels if level.clients and level.clients <= requests and level.tokens_per_second
         ]
@@ -71,7 +77,7 @@ def measured_path(deployment: Path) -> Path:
 
 
 def measured(deployment: Path) -> tuple[Measured, ...]:
-    """Those kept beside the deployment's file; empty without any. Raises MeasuredError."""
+    """The figures beside the deployment's file; empty if there are none. Raises MeasuredError."""
     path = measured_path(deployment)
     try:
         return TypeAdapter(tuple[Measured, ...]).validate_json(path.read_bytes(), strict=True)
@@ -86,9 +92,9 @@ def measured(deployment: Path) -> tuple[Measured, ...]:
 
 
 def keep(results: Results, deployment: Path) -> Path:
-    """Writes the figures beside the deployment's file, in place of those of the same instance type and degree.
+    """Write the figures beside the deployment's file. They replace those of the same instance type and degree.
 
-    Raises MeasuredError for figures of the stand-in, and where no request was answered.
+    Raises MeasuredError for figures of the stand-in model, and if no request was answered.
     """
     if results.stand_in:
         raise MeasuredError(STAND_IN_NOT_KEPT)

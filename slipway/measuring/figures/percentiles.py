@@ -1,4 +1,4 @@
-"""Percentiles as numpy and spreadsheets take them."""
+"""Percentiles as numpy and spreadsheets compute them."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,9 @@ SHOWN = (50, 90, 99)
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """Of 100: linear between the two nearest values, numpy's default. None without a value; infinity is one."""
+    """Interpolate linearly between the two nearest values, numpy's default. None without a value; infinity is a
+    value.
+    """
     ordered = sorted(values)
     if not ordered:
         return None

@@ -1,4 +1,4 @@
-"""What a bench measured, as it lies in `results.json`: the only source of its report and of comparisons."""
+"""The results of a bench in `results.json`: the only source of its report and of comparisons."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -11,19 +11,22 @@ FILE_NAME = "results.json"
 
 
 class ResultsError(Exception):
-    """One sentence on a file that can't be read as results."""
+    """A file can't be read as results; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """One request and its outcome. Times in seconds from the request's start, but `started_in_s`: from the load's.
+    """One request and its outcome.
 
-    The start of a request of an open loop is the moment when it was due: a late client is waiting, too.
-    first_token_in_s: None where the answer came as a whole. last_token_in_s: end of the answer; None after an error.
-    prompt_tokens, answer_tokens: of all sequences of the request; None = the server did not count them.
-    error: None = answered; else a short code: an HTTP status, `timeout`, `connection`, `credentials`,
-    AWS's code, or a job's state.
-    queued_in_s, attempts: of a job: until its run began; runs that it took. delivered_in_s: when its caller had the
+    Times are in seconds from the request's start; `started_in_s` is from the load's start. In an open loop a request
+    starts when it is due: a wait for a free client counts.
+
+    first_token_in_s: None if the answer came as a whole. last_token_in_s: end of the answer; None after an error.
+    prompt_tokens, answer_tokens: of all sequences of the request; None = the server did not count them. error: None
+    = answered; else a short code: an HTTP status, `timeout`, `connection`, `credentials`, AWS's code, or a job's
+    state.
+
+    For jobs: queued_in_s: until the job's run began. attempts: its runs. delivered_in_s: when the caller had the
     result; the job itself ended at last_token_in_s.
     """
 
@@ -40,12 +43,13 @@ class MeasuredAnswer:
 
 @dataclass(frozen=True)
 class Load:
-    """Requests of one level; a level that was measured in several rounds is several loads.
+    """The requests of one round of a level.
 
     clients: closed loop, each client sends its next request after an answer. rate: open loop, requests per second
-    whatever the answers do. One of the two is None. seconds: from the first request's start to the last answer's end.
-    unfinished: requests that were still open when the load was ended by hand or by its budget; they are no answers.
-    client_cores: processor cores that the measuring process took; it can take little more than one.
+    whether answers arrive or not. One of the two is None. seconds: from the first request's start to the last
+    answer's end. unfinished: requests that were open when the load was stopped by hand or by its budget; they do not
+    count as answers. client_cores: processor cores that the measuring process used; Python can hardly use more than
+    one.
     """
 
     clients: int | None
@@ -58,7 +62,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Start:
-    """A start that was measured; `zero`: of an endpoint or machine that was asleep, by its first request.
+    """A measured start. `zero`: the start of a sleeping endpoint or machine, by its first request.
 
     parts: seconds of `capacity`, `image`, `weights`, `load` and `first_answer`, as far as they are known.
     """
@@ -71,12 +75,13 @@ class Start:
 class Results:
     """One run of the bench.
 
-    version: of the engine. batch: sequences of one request. stand_in: measured on the local cloud, whose model server
-    computes nothing. started_at: ISO 8601 with offset. prompt_tokens, answer_tokens: asked for, of one sequence; None =
-    prompts of a file. prompts: their origin; runs with different origins are not of the same work. usd_per_hour: of all
-    instances together. versions: of Slipway and of the tools that measured, by name. interrupted: why the run ended
-    early. region: None on the local cloud. context: tokens that a sequence may have. commit: of the model's lock.
-    slo: as given, `ttft_p90<1s,tpot_p90<60ms`. instances: that ran before and after, where these differ.
+    version: the engine's. batch: sequences of one request. stand_in: measured on the local cloud, whose model server
+    computes nothing. started_at: ISO 8601 with offset. prompt_tokens, answer_tokens: requested for one sequence;
+    None = the prompts come from a file. prompts: their origin; only runs with the same origin can be compared.
+    usd_per_hour: of all instances together. versions: of Slipway and the measuring tools, by name. interrupted: why
+    the run ended early. region: None on the local cloud. context: the longest sequence in tokens. commit: the commit
+    in the model's lock. slo: as given, `ttft_p90<1s,tpot_p90<60ms`. instances: their count before and after, if it
+    changed.
     """
 
     deployment: str
@@ -105,7 +110,7 @@ class Results:
     instances: tuple[int, int] | None = None
 
     def write(self, folder: Path) -> Path:
-        """Replaces the folder's results in one step, so that no reader and no interruption sees half of them."""
+        """Replace the folder's results in one step, so that a reader or an interruption never finds half a file."""
         path = folder / FILE_NAME
         folder.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(".json.part")
@@ -115,8 +120,8 @@ class Results:
 
 
 def read(path: Path) -> Results:
-    """path: the file, or the folder of its report. Raises ResultsError."""
-    from pydantic import TypeAdapter, ValidationError  # the environment that measures may lack it
+    """Read the results. path: the file, or the folder of its report. Raises ResultsError."""
+    from pydantic import TypeAdapter, ValidationError  # pydantic may be missing where only a load is measured
 
     file = path / FILE_NAME if path.is_dir() else path
     try:

@@ -1,4 +1,4 @@
-"""Numbers of a bench as short texts; `-` = not measured."""
+"""Formats the numbers of a bench as short texts; `-` = not measured."""
 
 NOTHING = "-"
 
@@ -12,7 +12,7 @@ def seconds(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """About three digits, never fewer than the whole part has: 27,564, 37.1, 0.0421."""
+    """About three digits, and all digits of the whole part: 27,564, 37.1, 0.0421."""
     if value is None:
         return NOTHING
     if value == 0 or abs(value) >= 100:

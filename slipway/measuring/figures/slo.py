@@ -13,16 +13,16 @@ from slipway.measuring.figures.results import Results
 _Timed = Literal["ttft", "tpot", "total"]
 _FORM = re.compile(r"(\w+)<=?([0-9.]+)(ms|s|%)")
 _UNITS = {"ms": 0.001, "s": 1.0}
-_CLOSE = 1.1  # a rate that holds and one that does not, this near, are an answer
+_CLOSE = 1.1  # the search ends when the rates that held and failed are this close
 
 
 class SloError(ValueError):
-    """One sentence on what is wrong with `--slo`."""
+    """`--slo` can't be used; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """percentile: None for errors, whose limit is a share; other limits are seconds."""
+    """One limit. percentile: None for errors, whose limit is a share. Other limits are in seconds."""
 
     text: str
     metric: _Timed | Literal["errors"]
@@ -30,7 +30,7 @@ class Limit:
     most: float
 
     def measured(self, level: Level) -> float | None:
-        """A request that failed was not answered in any time: it counts as infinitely late. None = never measured."""
+        """The figure that the limit judges. A failed request counts as infinitely late. None = never measured."""
         if self.metric == "errors":
             return level.failed_share if level.requests else None
         late = [math.inf] * (len(level.requests) - len(level.answered))
@@ -51,7 +51,7 @@ class Slo:
         return all(limit.holds(level) for limit in self.limits)
 
     def demand_route(self, route: str) -> None:
-        """Raises SloError where the route's answers come as a whole, and a limit is on their tokens."""
+        """Raise SloError if a limit is on tokens and the route returns answers as a whole."""
         limit = next((each for each in self.limits if each.metric in ("ttft", "tpot")), None)
         if limit and route != "chat":
             raise SloError(
@@ -60,7 +60,7 @@ class Slo:
 
 
 def parse(text: str) -> Slo:
-    """Limits, separated by commas. Raises SloError."""
+    """Parse limits that are separated by commas. Raises SloError."""
     return Slo(tuple(_limit(each.strip()) for each in text.split(",")))
 
 
@@ -87,10 +87,10 @@ def _limit(text: str) -> Limit:
 
 
 def next_rate(slo: Slo, results: Results, slowest: float = 0.0) -> float | None:
-    """The rate to measure next; None = the highest that holds is found, or below `slowest`.
+    """The rate to measure next; None = the highest rate that holds is found, or is below `slowest`.
 
-    Doubles, then halves the space between held and broken. Both ends are measured twice before they are believed, so
-    that one slow moment does not decide.
+    The search doubles the rate, then halves the space between the rates that held and failed. It measures both ends
+    twice, so that one slow moment does not decide.
     """
     held, broken = bracket(slo, open_levels(results))
     if broken is None:

@@ -1,4 +1,4 @@
-"""Confidence intervals of ratios between two runs, by a bootstrap over stretches of time."""
+"""Confidence intervals of the ratio of two runs, by a bootstrap over stretches of time."""
 
 import math
 import random
@@ -20,7 +20,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio between B and A, and what noise leaves possible of it."""
+    """The ratio of B to A, and the range that noise leaves possible."""
 
     ratio: float
     low: float
@@ -32,7 +32,7 @@ class Interval:
 
     @property
     def is_vague(self) -> bool:
-        """Noise, and what it leaves possible is more than a doubling or less than half."""
+        """Whether the ratio may be noise, and the range includes a doubling or a halving."""
         return self.is_noise and (self.low < 0.5 or self.high > 2)
 
 
@@ -43,11 +43,12 @@ def ratio(
     alike: Sequence[Sequence[Sequence[_Item]]],
     error: float,
 ) -> Interval | None:
-    """Of the statistic of B over that of A; None where it has no value.
+    """The ratio of the statistic of B to that of A, with its interval; None if the statistic has no value.
 
-    a, b: rounds, each in the order of time. Requests that ran beside each other share a slow moment, so stretches of a
-    round are drawn, not requests. By how much rounds differ beyond that, the few of one load do not tell: it is taken
-    from all samples that are `alike`, with Student's t. error: the share of intervals that noise alone leads astray.
+    a, b: rounds, each in the order of time. Requests side by side share a slow moment, so the bootstrap draws
+    stretches of a round, not single requests. The few rounds of one load can't show how much rounds differ; that is
+    estimated from all samples that are `alike`, with Student's t. error: the share of intervals that noise alone
+    makes wrong.
     """
     whole = _quotient(statistic(flat(b)), statistic(flat(a)))
     if whole is None:
@@ -70,7 +71,7 @@ def ratio(
 def _between(
     statistic: Callable[[Sequence[_Item]], float | None], samples: Sequence[Sequence[Sequence[_Item]]]
 ) -> tuple[float, int]:
-    """Squares of the logarithmic distances of rounds from their sample's mean, and their degrees of freedom."""
+    """The squared logarithmic distances of rounds from their sample's mean, and their degrees of freedom."""
     squares, freedom = 0.0, 0
     for rounds in samples:
         logs = [math.log(value) for each in rounds if (value := statistic(each))]
@@ -82,7 +83,7 @@ def _between(
 
 @cache
 def student(error: float, freedom: int) -> float:
-    """The t that noise exceeds, up or down, with the probability `error`.
+    """The t that noise exceeds in either direction with the probability `error`.
 
     With t = sqrt(freedom) x tan(angle) the density of the angle is proportional to cos(angle) ^ (freedom - 1).
     """

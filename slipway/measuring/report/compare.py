@@ -11,9 +11,10 @@ from slipway.shared.table import print_table
 
 
 def run(a: Path, b: Path) -> int:
-    """a, b: the folder of a report, or its results.json; a is before.
+    """Print the comparison.
 
-    Returns the exit status: 1 where something became worse beyond noise, 2 after a problem, which was printed.
+    a, b: the folder of a report, or its results.json; a is the run before. Returns the exit status: 1 if a figure
+    became worse beyond noise, 2 after a problem, which was printed.
     """
     try:
         found = compare(read(a), read(b))

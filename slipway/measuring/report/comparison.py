@@ -1,4 +1,4 @@
-"""`bench --compare A B`: what changed between two runs beyond noise."""
+"""Compares two runs: which figures changed beyond noise."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Verdict = Literal["better", "worse", "no difference", "too few answers"]
 _QUESTIONS: tuple[tuple[Metric, int], ...] = (("ttft", 50), ("ttft", 90), ("tpot", 50), ("total", 50), ("total", 90))
 _FEWEST = 10
 _VAGUE_SHARE = 0.25  # of failures: where noise leaves such a difference possible, nothing is known of it
-# Noise alone leads a whole comparison astray in one case of twenty, however many figures it compares.
+# Noise alone makes one whole comparison in twenty wrong, however many figures it compares.
 _ERROR = 0.05
 _Load = tuple[int | None, float | None]
 _SETTINGS = {
@@ -44,12 +44,12 @@ _WORK = {
 
 
 class ComparisonError(Exception):
-    """One sentence on why two runs can't be compared."""
+    """Two runs can't be compared; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """One figure at one load. change: B over A with its interval, as text; empty where there is none."""
+    """One figure at one load. change: the ratio B / A with its interval, as text; empty if there is none."""
 
     load: str
     figure: str
@@ -61,7 +61,10 @@ class ComparedFigure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """settings: name, value of A, value of B, of those that differ. warnings: sentences."""
+    """The comparison of two runs.
+
+    settings: name, value of A and value of B of each setting that differs. warnings: sentences.
+    """
 
     stand_in: bool
     settings: tuple[tuple[str, str, str], ...]
@@ -74,7 +77,7 @@ class Comparison:
 
 
 def compare(a: Results, b: Results) -> Comparison:
-    """A is before, B is after. Raises ComparisonError for runs that measured different things."""
+    """Compare A, the run before, with B. Raises ComparisonError if the runs measured different things."""
     if a.stand_in != b.stand_in:
         which = "A" if a.stand_in else "B"
         raise ComparisonError(
@@ -139,7 +142,7 @@ def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[
         work_a, work_b = _work(a), _work(b)
         alike_work = [_work(level) for level in every if level.clients]
         interval = ratio(_speed, work_a, work_b, alike_work, error) if _are_enough(work_a, work_b) else None
-        # Not the level's own rate: clients lose time with failures, too, and those are a row of their own.
+        # Not the level's own rate: it includes time lost in failures, which have a row of their own.
         rate_a, rate_b = (number(a.clients * (_speed(flat(work)) or 0)) for work in (work_a, work_b))
         yield _row(a, "tokens out/s while answering", rate_a, rate_b, interval, less_is_better=False)
     if a.errors or b.errors:
@@ -147,7 +150,7 @@ def _rows(a: Level, b: Level, every: Sequence[Level], error: float) -> Iterator[
 
 
 def _objective(a: Results, b: Results) -> ComparedFigure | None:
-    """The rates that hold the same objective differ where one held what the other did not."""
+    """Compare the rates that hold the same objective. They differ if one run held a rate that the other did not."""
     if not a.slo or a.slo != b.slo:
         return None
     (held_a, broken_a), (held_b, broken_b) = (bracket(parse(each.slo or ""), open_levels(each)) for each in (a, b))
@@ -180,7 +183,7 @@ def _work(level: Level) -> list[list[tuple[float, float]]]:
 
 
 def _speed(work: Sequence[tuple[float, float]]) -> float | None:
-    """Of one client of a closed loop, which always waits for an answer."""
+    """The speed of one client in a closed loop, who always waits for an answer."""
     seconds = sum(each for _, each in work)
     return sum(tokens for tokens, _ in work) / seconds if seconds else None
 
@@ -204,7 +207,7 @@ def _row(
 
 
 def _failures(a: Level, b: Level, error: float) -> ComparedFigure:
-    """The interval of the difference is Newcombe's, of two Wilson intervals."""
+    """Compare the shares of failures. The interval is Newcombe's, from two Wilson intervals."""
     (p, low_p, high_p), (q, low_q, high_q) = (_wilson(level, error) for level in (a, b))
     low = q - p - math.hypot(q - low_q, high_p - p)
     high = q - p + math.hypot(high_q - q, p - low_p)
@@ -215,7 +218,7 @@ def _failures(a: Level, b: Level, error: float) -> ComparedFigure:
 
 
 def _wilson(level: Level, error: float) -> tuple[float, float, float]:
-    """Share of failures, and its interval."""
+    """The share of failures, and its Wilson interval."""
     count, p, z = max(len(level.requests), 1), level.failed_share, NormalDist().inv_cdf(1 - error / 2)
     middle = p + z**2 / (2 * count)
     half = z * math.sqrt(p * (1 - p) / count + z**2 / (4 * count**2))

@@ -8,7 +8,7 @@ from slipway.measuring.report.page import page
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Writes `results.json`, `report.md` and `report.html` into the folder, and returns the page's path."""
+    """Write `results.json`, `report.md` and `report.html` into the folder. Returns the page's path."""
     results.write(folder)
     (folder / "report.md").write_text(markdown(results), encoding="utf-8")
     path = folder / "report.html"

@@ -33,7 +33,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Names are text: no HTML, no new cell, no new line."""
+    """A name as plain text: it can't begin HTML, a cell or a line."""
     text = " ".join(text.split())
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|")):
         text = text.replace(sign, written)

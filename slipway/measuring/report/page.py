@@ -1,4 +1,4 @@
-"""A report as one HTML page that asks nobody for anything: style, icon and plots are inside it."""
+"""A report as one HTML page that loads nothing: style, icon and plots are inside it."""
 
 import base64
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ from slipway.measuring.report.tables import (
 from slipway.shared.checkout import ROOT
 
 _PLAYGROUND = ROOT / "playground"
-# No script, and nothing from elsewhere, whatever a name holds.
+# The page runs no script and loads nothing, even if a name holds HTML.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def page(results: Results) -> str:
-    """The file's content; names from outside are text."""
+    """The file's content. Names from outside are escaped."""
     found = levels(results)
     title = f"{results.deployment}: load test{' of the stand-in' if results.stand_in else ''}"
     lines = [
@@ -54,7 +54,7 @@ def _icon() -> str:
 
 
 def _style() -> str:
-    """In the colours and the font of the playground, which begin its style sheet."""
+    """The page's style, with the colours and the font of the playground's style sheet."""
     palette, _, _ = (_PLAYGROUND / "style.css").read_text().partition("* {")
     return palette + Path(__file__).with_name("report.css").read_text()
 
@@ -74,7 +74,7 @@ def _banners(results: Results) -> Iterator[str]:
 
 
 def _tiles(results: Results, found: list[Level]) -> Iterator[str]:
-    """The figures that most readers come for."""
+    """The figures that most readers look for."""
     answered = [level for level in found if level.answered]
     if not answered:
         yield '<p class="banner">No request was answered: there are no latencies and no rates.</p>'

@@ -18,7 +18,7 @@ _TIMED: tuple[Metric, ...] = ("total", "ttft")
 
 @dataclass(frozen=True)
 class _Line:
-    """points: load and value; classes of the page draw lines apart by dashes, too."""
+    """One line of a plot. points: load and value. The page's classes also tell lines apart by dashes."""
 
     name: str
     kind: str
@@ -27,7 +27,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class Plot:
-    """caption: value and unit. loads: all that were measured, also those without an answer."""
+    """One plot. caption: value and unit. loads: all measured loads, also those without an answer."""
 
     caption: str
     axis: str
@@ -36,7 +36,7 @@ class Plot:
 
 
 def plots(found: Sequence[Level]) -> Iterator[Plot]:
-    """Closed and open loops apart; only those with a value."""
+    """The plots that have a value, apart for closed and open loops."""
     for axis in ("clients", "requests/s"):
         by_load = {
             (level.clients or level.rate or 0): level for level in found if (level.rate is None) == (axis == "clients")
@@ -68,7 +68,7 @@ def _latency(axis: str, by_load: dict[float, Level], metric: Metric) -> Iterator
 
 
 def svg(plot: Plot) -> str:
-    """The drawing; the page has the same numbers in tables."""
+    """The drawing. The page has the same numbers in tables."""
     step, highest = _scale(max(value for line in plot.lines for _, value in line.points))
     parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(_words(plot))}">']
     for index in range(round(highest / step) + 1):
@@ -83,7 +83,7 @@ def svg(plot: Plot) -> str:
 
 
 def _words(plot: Plot) -> str:
-    """For screen readers: each line with its values."""
+    """The text for screen readers: each line with its values."""
     lines = (
         f"{line.name or 'rate'} {', '.join(f'{number(value)} at {load:g}' for load, value in line.points)}"
         for line in plot.lines
@@ -111,7 +111,7 @@ def _drawn(line: _Line, loads: Sequence[float], highest: float) -> Iterator[str]
 
 
 def _names(plot: Plot, highest: float) -> Iterator[str]:
-    """Beside the lines' last points, from the lowest up, none over another."""
+    """The labels beside the lines' last points, from the lowest up, without overlap."""
     free: float = _BOTTOM + _LABEL_HEIGHT
     for line in sorted((each for each in plot.lines if each.points), key=lambda each: each.points[-1][1]):
         load, value = line.points[-1]
@@ -120,7 +120,7 @@ def _names(plot: Plot, highest: float) -> Iterator[str]:
 
 
 def _x(load: float, loads: Sequence[float]) -> float:
-    """Doublings are equally far apart."""
+    """The horizontal position on a logarithmic scale."""
     low, high = math.log(min(loads)), math.log(max(loads))
     share = (math.log(load) - low) / (high - low) if high > low else 0.5
     return _LEFT + 20 + share * (_RIGHT - _LEFT - 40)
@@ -131,7 +131,7 @@ def _y(value: float, highest: float) -> float:
 
 
 def _scale(highest: float) -> tuple[float, float]:
-    """Steps of 1, 2, 2.5 or 5, at most six, and the axis' end."""
+    """At most six ticks in steps of 1, 2, 2.5 or 5, and the end of the axis."""
     rough = (highest or 1) / 5
     size = 10 ** math.floor(math.log10(rough))
     step = next(each * size for each in (1, 2, 2.5, 5, 10) if each * size >= rough)

@@ -26,7 +26,9 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class ReportTable:
-    """left: how many columns, from the first, hold words; the others hold numbers. note: one sentence below."""
+    """One table. left: how many columns, from the first, hold words; the others hold numbers. note: one sentence
+    below it.
+    """
 
     title: str
     heading: tuple[str, ...]
@@ -36,7 +38,7 @@ class ReportTable:
 
 
 def tables(results: Results) -> list[ReportTable]:
-    """Those that the results have figures for; each says so where the figures are the stand-in's."""
+    """The tables that the results have figures for. Each is marked if the figures are the stand-in's."""
     found = levels(results)
     made: list[ReportTable | None] = [
         _published(results, found),
@@ -50,7 +52,7 @@ def tables(results: Results) -> list[ReportTable]:
 
 
 def name_of(results: Results) -> str:
-    """Model, engine, type, degree."""
+    """Model, engine, type and degree."""
     return f"{results.model}, {results.engine} {results.version}, {results.instance_type}, degree {results.degree}"
 
 
@@ -60,7 +62,7 @@ def place(results: Results) -> str:
 
 
 def remarks(results: Results) -> Iterator[str]:
-    """Sentences without which the figures mislead."""
+    """Sentences that keep the figures from being misread."""
     found = levels(results)
     if results.interrupted:
         open_ones = sum(load.unfinished for load in results.loads)
@@ -80,7 +82,7 @@ def remarks(results: Results) -> Iterator[str]:
 
 
 def usd_per_million(results: Results, rate: float | None) -> float | None:
-    """Of so many tokens per second, at the price of all instances for the whole time."""
+    """USD for a million tokens at this rate, by the price of all instances for the whole time."""
     if not rate or results.usd_per_hour is None:
         return None
     return results.usd_per_hour / 3600 / rate * 1_000_000
@@ -189,7 +191,7 @@ def _errors(found: list[Level]) -> ReportTable:
 
 
 def _objective(results: Results) -> ReportTable | None:
-    """The verdict on each rate; a failed request counts as infinitely late."""
+    """The verdict on each rate. A failed request counts as infinitely late."""
     if not results.slo:
         return None
     slo = parse(results.slo)
@@ -214,7 +216,7 @@ def _against(measured: float | None, *, is_share: bool) -> str:
 
 
 def objective_sentence(results: Results) -> str:
-    """Empty without an objective."""
+    """The result of the search; empty without an objective."""
     if not results.slo:
         return ""
     slo = parse(results.slo)
@@ -234,7 +236,7 @@ def _start(results: Results) -> ReportTable | None:
 
 
 def start_rows(start: Start) -> tuple[tuple[str, str], ...]:
-    """Each part with its seconds, and their sum; empty where no part is known."""
+    """Each known part with its seconds, and their sum; empty if no part is known."""
     rows = tuple((_PARTS.get(name, name), seconds(each)) for name, each in start.parts.items())
     return (*rows, ("all of it", seconds(sum(start.parts.values())))) if rows else ()
 

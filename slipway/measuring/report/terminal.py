@@ -1,4 +1,4 @@
-"""The end of a load test on the terminal: the results in a few lines, and where the report is."""
+"""Prints the end of a load test: the results in a few lines, and the path of the report."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from slipway.shared.table import print_table
 
 
 def show(results: Results, page: Path) -> None:
-    """page: the report's, as `report.write` returned it."""
+    """Print the results. page: the path that `write` returned."""
     print(f"{results.deployment}: {name_of(results)}; {place(results)}")
     if results.stand_in:
         print(STAND_IN)
