@@ -62,9 +62,7 @@ def _may_lead_out(route: dict[str, Any]) -> bool:
     if destination := route.get("DestinationCidrBlock"):
         network = ip_network(destination)
         return network.prefixlen < 8 or not network.is_private  # no private range is larger than a /8
-    return "DestinationPrefixListId" in route and not route.get("GatewayId", "").startswith(
-        "vpce-"
-    )  # S3 or DynamoDB
+    return "DestinationPrefixListId" in route and not route.get("GatewayId", "").startswith("vpce-")  # S3 or DynamoDB
 
 
 def _routes(ec2: Any, vpc_id: str, subnet: str) -> list[dict[str, Any]]:

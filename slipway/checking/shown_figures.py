@@ -40,7 +40,7 @@ def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
 
 
 def weights_fit(figures: Figures) -> bool:
-    """Whether the weights fit beside the engine. If their size is not known, they count as fitting."""
+    """Whether the weights fit beside the engine. An unknown size counts as zero."""
     return (figures.weights_in_gb or 0) + figures.overhead_in_gb <= figures.memory_in_gb
 
 

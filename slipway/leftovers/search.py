@@ -124,9 +124,7 @@ def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:
     try:
         name = gateway.get_api_key(apiKey=key_id)["name"]
     except ClientError as error:
-        if (
-            error.response["Error"]["Code"] != "NotFoundException"
-        ):  # a revoked key stays listed for a while
+        if error.response["Error"]["Code"] != "NotFoundException":  # a revoked key stays listed for a while
             raise
         return []
     holds = "opens nothing without its stack"

@@ -46,9 +46,7 @@ class Steps:
                     self._draw()
 
     def _draw(self) -> None:
-        line = self._line()[
-            : shutil.get_terminal_size().columns - 1
-        ]  # a wrapped line could not be erased
+        line = self._line()[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be erased
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def _line(self) -> str:

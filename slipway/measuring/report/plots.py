@@ -131,7 +131,7 @@ def _y(value: float, highest: float) -> float:
 
 
 def _scale(highest: float) -> tuple[float, float]:
-    """At most six ticks in steps of 1, 2, 2.5 or 5, and the end of the axis."""
+    """The distance of the ticks (a step of 1, 2, 2.5 or 5; at most six ticks), and the end of the axis."""
     rough = (highest or 1) / 5
     size = 10 ** math.floor(math.log10(rough))
     step = next(each * size for each in (1, 2, 2.5, 5, 10) if each * size >= rough)
