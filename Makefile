@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-tools test-models test-clients check format snapshot reference recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -68,6 +68,9 @@ chromium: .venv/.ready  # for tests/browser; the variable CHROMIUM names another
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
 	@python -m pytest $(SIDE_BY_SIDE) --no-loadscope-reorder
+
+test-unit: .venv/.ready  ## run tests/unit in a minute, without the tests that are marked as slow
+	@python -m pytest --numprocesses 2 --dist loadfile -m "not slow" tests/unit
 
 test-tools: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## run the tests of our test tools: local cloud, model server, simulation
 	@python -m pytest $(SIDE_BY_SIDE) tests/tools

@@ -88,10 +88,12 @@ def test_the_documented_event_is_the_one_that_is_put(event: dict[str, Any]) -> N
     }
 
 
+@pytest.mark.slow
 def test_the_template_is_valid() -> None:
     lint([TEMPLATE], ["us-east-1", "eu-west-1"])
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_template_is_found(tmp_path: Any) -> None:
     (broken := tmp_path / "broken.yaml").write_text(
         TEMPLATE.read_text().replace("HttpMethod: POST", "HttpMethod: SEND")

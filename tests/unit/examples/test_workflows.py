@@ -57,5 +57,6 @@ def test_each_command_is_one_of_ours(path: Path) -> None:
         command_line().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))
 
 
+@pytest.mark.slow
 def test_aws_would_take_the_roles() -> None:
     lint([FOLDER / "role.yaml"], ["us-east-1", "cn-north-1"])  # raises TemplateError

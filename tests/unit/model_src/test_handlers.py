@@ -11,6 +11,8 @@ from local_cloud.model_server.contract.answer import StartError
 from local_cloud.model_server.djl.own_handler import OwnHandler
 from support.served_handlers import HANDLERS, ask, served
 
+pytestmark = pytest.mark.slow
+
 RANKED = {
     "fastertransformer": {
         "engine": "FasterTransformer",

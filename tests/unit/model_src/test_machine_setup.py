@@ -113,6 +113,7 @@ def test_a_step_that_fails_ends_the_set_up(home: Path, failing: str) -> None:
     assert failing in calls[-1]
 
 
+@pytest.mark.slow
 def test_a_model_or_a_worker_that_does_not_get_ready_fails_the_set_up_with_its_log(home: Path) -> None:
     status, output, _ = run(home, "-fsS", READY)
     assert status != 0

@@ -191,6 +191,7 @@ def test_editors_ask_an_overlay_for_its_base_alone() -> None:
     assert all({"type": "null"} in each["anyOf"] for section in sections for each in section["properties"].values())
 
 
+@pytest.mark.slow
 def test_a_synth_on_the_local_cloud_sees_an_edit_of_the_base(tmp_path: Path) -> None:
     path = written(tmp_path, {})
     before = _digest([str(path)])

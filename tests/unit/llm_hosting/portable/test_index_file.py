@@ -137,6 +137,7 @@ def test_handlers_are_found_by_getattr_and_modules_are_as_in_a_folder(inline: Pa
     assert not (inline / "inference_api").exists()
 
 
+@pytest.mark.slow
 def test_the_functions_pass_their_tests_from_it_and_open_no_file_of_their_folders(inline: Path) -> None:
     """One case of each test: which form a module was read from can't depend on the case."""
     search = ":".join(map(str, (ROOT, ROOT / "constructs", ROOT / "tests")))

@@ -38,6 +38,7 @@ def is_named(case: Case, found: list[Finding], level: str) -> bool:
     return any((reason, level) in found for reason in (case["reason"], *case.get("also", ())))
 
 
+@pytest.mark.slow
 def test_failures_keep_their_errors_and_successes_are_not_refused(capsys: pytest.CaptureFixture[str]) -> None:
     found = [(case, findings(case)) for case in map(json.loads, CASES_FILE.read_text().splitlines())]
     failures = [each for each in found if each[0]["outcome"] == "fails"]

@@ -73,6 +73,7 @@ def test_a_silenced_rule_neither_speaks_nor_passes() -> None:
     assert "shared-secret" not in {*found.passed, *(finding.rule for finding in found.findings)}
 
 
+@pytest.mark.slow
 @given(any_deployment=deployments())
 @settings(max_examples=50)
 def test_every_rule_has_spoken_passed_or_is_silenced(any_deployment: Deployment) -> None:
@@ -83,6 +84,7 @@ def test_every_rule_has_spoken_passed_or_is_silenced(any_deployment: Deployment)
     assert (found.verdict == "refused") == any(finding.level == "error" for finding in found.findings)
 
 
+@pytest.mark.slow
 @given(any_deployment=deployments())
 @settings(max_examples=50)
 def test_a_report_is_plain_data(any_deployment: Deployment) -> None:

@@ -28,6 +28,7 @@ def advised(deployment: Deployment) -> set[str]:
     return TYPES & set(re.findall(r"[\w.-]*\w", said)) - own
 
 
+@pytest.mark.slow
 @given(any_deployment=deployments())
 @settings(max_examples=60, deadline=None)
 def test_all_refusals_name_one_type(any_deployment: Deployment) -> None:

@@ -144,6 +144,7 @@ def test_the_command_of_a_fix_names_the_deployment(tmp_path: Path) -> None:
     assert spoken_name(ROOT / "deployments/qwen3-4b/prod.yaml") == "qwen3-4b/prod"
 
 
+@pytest.mark.slow
 @given(any_deployment=deployments())
 @settings(max_examples=60)
 def test_any_deployment_gets_findings_and_never_an_exception(any_deployment: Deployment) -> None:

@@ -23,6 +23,8 @@ from slipway.checking import recommend
 from slipway.checking.check import CheckOptions
 from slipway.checking.check import run as check
 
+pytestmark = pytest.mark.slow
+
 AWAY = "http://127.0.0.1:9"
 
 

@@ -326,6 +326,7 @@ def test_credentials_are_asked_for_before_the_synth(
     assert capsys.readouterr().err.startswith("There are no AWS credentials: ")
 
 
+@pytest.mark.slow
 def test_the_plan_of_the_example_by_the_command_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

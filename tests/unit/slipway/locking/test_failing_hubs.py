@@ -104,6 +104,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [no_answer, no_connection, half_an_answer, a_login, says(429), says(503), says(429, Retry_After="3600")],

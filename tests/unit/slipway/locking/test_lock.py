@@ -321,6 +321,7 @@ def test_a_cut_answer_is_asked_for_again_and_then_nothing_is_changed(
     assert {each.name for each in deployment.parent.iterdir()} == {"tuned.yaml", "tuned.lock.json"}
 
 
+@pytest.mark.slow
 def test_a_thousand_shards_make_a_short_lock(hub: HubServer, deployment: Path) -> None:
     shard = safetensors({"a": ("F16", [10, 10], 200)})
     shards = {f"model-{number:05}-of-01000.safetensors": shard for number in range(1, 1001)}

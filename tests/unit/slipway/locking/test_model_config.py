@@ -129,6 +129,7 @@ _ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(NAMES), _ANYTHING, max_size=12))
 def test_no_configuration_is_too_strange(config: dict[str, Any]) -> None:
     facts = facts_of(config)

@@ -15,6 +15,8 @@ from slipway.measuring.report.bootstrap import ratio, student
 from slipway.measuring.report.comparison import ComparisonError, compare
 from support.measured import load, results, streamed
 
+pytestmark = pytest.mark.slow
+
 
 def rounds(seed: int, **given: Any) -> list[Load]:
     return [streamed(seed + each, 25, clients=4, **given) for each in range(3)]
