@@ -18,7 +18,7 @@ from .cloud import Credentials, LocalCloud
 
 @dataclass(frozen=True)
 class ApiClient:
-    """A deployed API; `url` ends in a slash. One of `credentials` and `api_key` is set, or none on an open API."""
+    """A deployed API; `url` ends in a slash. An open API needs neither `credentials` nor `api_key`; others need one."""
 
     url: str
     region: str
@@ -28,7 +28,7 @@ class ApiClient:
     def call(
         self, method: str, path: str, body: Any = None, timeout: float = 60, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], Any]:
-        """Status, headers with lower-case names, parsed body, or the text of JSON lines.
+        """Returns the status, the headers with lower-case names, and the parsed body (JSON lines stay text).
 
         The path may have a query string, percent-encoded.
         """
@@ -42,7 +42,7 @@ class ApiClient:
     def send(
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str | bytes], timeout: float = 60
     ) -> tuple[int, dict[str, str], Any]:
-        """As `call`, with any bytes and path, sent as they are given; a header given as bytes is not signed."""
+        """Like `call`, but body and path are sent exactly as given; a header whose value is bytes is not signed."""
         with self.open(method, path, data, headers, timeout) as answer:
             content = answer.read()
         received = {name.lower(): value for name, value in answer.getheaders()}
@@ -52,7 +52,7 @@ class ApiClient:
     def open(
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str | bytes], timeout: float = 60
     ) -> http.client.HTTPResponse:
-        """As `send`, to be read as it arrives; who closes it hangs up."""
+        """Like `send`, but returns the open response, to be read as it arrives; closing it hangs up."""
         if self.api_key:
             headers = {**headers, "x-api-key": self.api_key}
         raw = {name: value for name, value in headers.items() if isinstance(value, bytes)}
@@ -61,11 +61,11 @@ class ApiClient:
         if self.credentials:
             key = BotocoreCredentials(self.credentials.access_key_id, self.credentials.secret_access_key)
             SigV4Auth(key, "execute-api", self.region).add_auth(request)
-        # Not by a library that tidies URLs: a path with dots or escapes has to arrive as it was signed.
+        # http.client leaves URLs alone: a path with dots or escapes must arrive as it was signed.
         where = urlsplit(request.url)
         connection = http.client.HTTPConnection(where.netloc, timeout=timeout)
         target = where.path + (f"?{where.query}" if where.query else "")
-        # The answer closes the connection.
+        # Closing the response closes the connection.
         connection.request(method, target, data, {**dict(request.headers), **raw, "connection": "close"})
         return connection.getresponse()
 

@@ -66,7 +66,7 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
     """
     output = output or ROOT / "cdk.out" / "local" / "-".join(_folder_name(name) for name in deployments)
     output.mkdir(parents=True, exist_ok=True)
-    with (output / "lock").open("w") as lock:  # of commands, and test processes, that run side by side
+    with (output / "lock").open("w") as lock:  # commands and test processes may run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
         return _synthesize(deployments, output)
 
@@ -81,15 +81,15 @@ def _synthesize(deployments: list[str], output: Path) -> Path:
     stamp, digest = output / "inputs.sha256", _digest(deployments)
     if stamp.is_file() and stamp.read_text() == digest:
         return output
-    stamp.unlink(missing_ok=True)  # a run that is broken off must not look finished
+    stamp.unlink(missing_ok=True)  # an interrupted run must not look finished
     context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
     environment = os.environ | {
         "CDK_CONTEXT_JSON": json.dumps(context),
         "CDK_OUTDIR": str(output),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # to find Node
     }
     command = [sys.executable, str(ROOT / "app.py")]
-    # A session of its own: Ctrl-C is for us, and would make the app print a traceback.
+    # In its own session: Ctrl-C is meant for us and would make the app print a traceback.
     result = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
     )
@@ -121,10 +121,10 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
 
 
 def _digest(deployments: list[str]) -> str:
-    """Hash of every file that the app reads."""
+    """The hash of every file that the app reads."""
     names = [name.removeprefix("slipway-staging-") for name in deployments]
     files = [ROOT / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
-    files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # of overlays
+    files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # bases
     for name in INPUTS:
         path = ROOT / name
         files += sorted(path.rglob("*")) if path.is_dir() else [path]

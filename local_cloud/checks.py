@@ -1,4 +1,4 @@
-"""Refuses templates that the emulator would accept silently and AWS would not."""
+"""Refuses templates that the emulator would accept silently but AWS would refuse or treat differently."""
 
 import hashlib
 import subprocess
@@ -15,9 +15,9 @@ class TemplateError(Exception):
 
 
 def check(*stacks: Stack) -> None:
-    """Look for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
+    """Check for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
 
-    stacks: of one region. An unchanged template is linted once. Raises TemplateError.
+    All stacks must be in one region. An unchanged template is linted only once. Raises TemplateError.
     """
     for stack in stacks:
         if ignored := emulated_properties.findings(stack.template):
@@ -32,7 +32,7 @@ def check(*stacks: Stack) -> None:
 
 
 def mark_as_linted(stack: Stack) -> None:
-    """Let `check` pass the template as it is now, without the seconds that cfn-lint takes."""
+    """Let `check` skip cfn-lint, which takes seconds, for the template in its current form."""
     _stamp(stack).write_text(_digest(stack))
 
 
@@ -45,7 +45,7 @@ def _digest(stack: Stack) -> str:
 
 
 def lint(templates: Sequence[Path], regions: Sequence[str]) -> None:
-    """Raise TemplateError unless cfn-lint has nothing to say; W3005 (a superfluous DependsOn) is the CDK's habit."""
+    """Raise TemplateError if cfn-lint has findings; except W3005, the CDK's redundant DependsOn."""
     cfn_lint = str(Path(sys.executable).with_name("cfn-lint"))
     command = [cfn_lint, "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", *map(str, templates)]
     result = subprocess.run(command, capture_output=True, text=True)

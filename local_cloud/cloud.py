@@ -44,21 +44,21 @@ class Credentials:
 
 
 class LocalCloud:
-    """A context manager: everything it started is gone when it ends, also after a crash or kill -9 of this process.
+    """The emulator as a context manager: every process it started ends with it, also after a crash or kill -9.
 
-    The emulator ends when its standard input does; this process holds the other end.
+    The emulator ends when its standard input closes; this process holds the other end.
     """
 
     _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
 
     def __init__(self, *, port: int, clock_speed: float = 1, weights: Path | None = None) -> None:
-        """weights: a folder with a Hugging Face model for machines of EC2; None = the text generator."""
+        """weights: a folder with a Hugging Face model for EC2 machines; None = they use the text generator."""
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
         _demand_free(port)
         _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  (without a name: gone with us, also after kill -9)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  (an unnamed file disappears with this process, also after kill -9)
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
             cwd=ROOT,
@@ -66,7 +66,7 @@ class LocalCloud:
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for us; we end the emulator in order
+            start_new_session=True,  # Ctrl-C is meant for us: we end the emulator in order
         )
 
     def __enter__(self) -> Self:
@@ -82,7 +82,7 @@ class LocalCloud:
             self._stop()
 
     def _explain_lost_connection(self) -> None:
-        """Raises LocalCloudError when the emulator has died; a moment may pass until that can be seen."""
+        """Raise LocalCloudError if the emulator has died; its end may show only after a moment."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         self.check_alive()
@@ -98,7 +98,7 @@ class LocalCloud:
         self._log.close()
 
     def wait_until_ready(self) -> None:
-        """Raises LocalCloudError when the emulator ends or is not ready in time."""
+        """Wait for the first answer; raises LocalCloudError if the emulator ends or is not ready in time."""
         deadline = time.monotonic() + START_TIMEOUT_IN_SECONDS
         while time.monotonic() < deadline:
             self.check_alive()
@@ -114,13 +114,13 @@ class LocalCloud:
         self.deployer = self.deployer_in(ACCOUNT)
 
     def deployer_in(self, account: str) -> Credentials:
-        """A new IAM user of an account, who may do everything there."""
-        # Only here a root-like key, which no policy binds, is used.
+        """Create an IAM user in an account with permission to do everything there."""
+        # The only use of a root-like key, which no policy limits.
         root = Credentials(account, "unused", account)
         return self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
 
     def advance(self, seconds: float) -> None:
-        """Put the cloud's clock forward. Returns when due chores are done; functions that became due may still run."""
+        """Put the cloud's clock forward; returns when due chores are done. Functions that became due may still run."""
         body = json.dumps({"seconds": seconds}).encode()
         urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 
@@ -131,7 +131,7 @@ class LocalCloud:
         return found
 
     def check_alive(self) -> None:
-        """Raises LocalCloudError when the emulator has ended."""
+        """Raise LocalCloudError if the emulator has ended."""
         if (code := self._process.poll()) is None:
             return
         last_words = self._logged().strip().splitlines()
@@ -140,7 +140,7 @@ class LocalCloud:
         raise LocalCloudError(f"The emulator ended unexpectedly (exit status {code}); its log is {self._kept_log()}.")
 
     def _logged(self) -> str:
-        # By position, which this process and the emulator share.
+        # `pread` leaves the file position alone, which this process shares with the emulator.
         return os.pread(self._log.fileno(), os.fstat(self._log.fileno()).st_size, 0).decode(errors="replace")
 
     def _kept_log(self) -> str:
@@ -149,7 +149,7 @@ class LocalCloud:
         return kept.name
 
     def client(self, service: str, *, region: str, credentials: Credentials | None = None) -> Any:
-        """A boto3 client; without credentials, as the user who deploys."""
+        """A boto3 client; without credentials it acts as the deploying user."""
         key = credentials or self.deployer
         return boto3.client(
             service,
@@ -161,7 +161,7 @@ class LocalCloud:
         )
 
     def create_user(self, name: str, statements: list[dict[str, Any]], by: Credentials | None = None) -> Credentials:
-        """A new IAM user with these statements as its only policy, in the account of `by`; None = the deployer."""
+        """Create an IAM user with these statements as its only policy, in the account of `by` (None = the deployer)."""
         by = by or self.deployer
         iam = self.client("iam", region="us-east-1", credentials=by)
         user = f"{name}-{secrets.token_hex(4)}"
@@ -179,7 +179,7 @@ def _model_settings(weights: Path | None) -> dict[str, str]:
 
 
 def _demand_free(port: int) -> None:
-    # Asked before the emulator starts: whoever holds the port, another local cloud perhaps, would answer in its place.
+    # Checked before the emulator starts: a program that holds the port, such as another local cloud, would answer.
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -199,7 +199,7 @@ def _bypass_proxies() -> None:
 
 
 def free_port() -> int:
-    """A port on the loopback that nobody listens on."""
+    """A free port on the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

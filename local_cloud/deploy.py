@@ -16,7 +16,7 @@ Progress = Callable[[str], None]
 
 
 class DeployError(Exception):
-    """The stack did not reach its goal; `reasons` holds CloudFormation's own, the first one first."""
+    """The stack did not reach its goal; `reasons` holds CloudFormation's reasons, oldest first."""
 
     def __init__(self, stack: str, status: str, reasons: list[str]) -> None:
         self.status, self.reasons = status, reasons
@@ -62,7 +62,7 @@ def destroy(cloud: LocalCloud, stack: Stack) -> None:
 
 
 def _bootstrap(cloud: LocalCloud, region: str) -> str:
-    """Make the parts of `cdk bootstrap` that a deploy needs; returns the bucket of assets."""
+    """Create the parts of `cdk bootstrap` that a deploy needs; returns the name of the asset bucket."""
     bucket = BUCKET.format(region=region)
     configuration = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
     s3 = cloud.client("s3", region=region)

@@ -1,4 +1,4 @@
-"""A network of the user's in the local cloud: one that a deployment names, with a way out, as preflight assumes."""
+"""Creates in the local cloud the VPC and subnets that a deployment names, with a way out, as preflight assumes."""
 
 import json
 import urllib.request
@@ -8,6 +8,6 @@ from .cloud import ACCOUNT, LocalCloud
 
 
 def put_network(cloud: LocalCloud, vpc_id: str, subnet_ids: Sequence[str], region: str) -> None:
-    """As if it had been there before: private subnets with a route to a NAT gateway."""
+    """Create the user's network: private subnets with a route to a NAT gateway."""
     network = {"account": ACCOUNT, "region": region, "vpc_id": vpc_id, "subnet_ids": list(subnet_ids)}
     urllib.request.urlopen(f"{cloud.url}/_slipway/network", json.dumps(network).encode(), timeout=60).close()

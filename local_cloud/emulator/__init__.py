@@ -1,1 +1,1 @@
-"""The emulated AWS: a stock emulator, and the services that are added to it or repaired in it."""
+"""The emulated AWS: the emulator MiniStack, with services added to it or repaired in it."""

@@ -16,7 +16,7 @@ from local_cloud.emulator.core import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
-# Of machines of EC2: a model, and the Python that runs it.
+# For EC2 machines: the folder of a model, and the Python that runs it.
 MODEL_SETTINGS = ("SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON")
 
 
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _listen(port: int) -> socket.socket:
-    # Bound before the slow imports: a taken port is told at once, and early callers wait instead of being refused.
+    # Bound before the slow imports: a taken port is reported at once, and early callers wait instead of being refused.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -46,7 +46,7 @@ def _listen(port: int) -> socket.socket:
 
 
 def _state_folder() -> Path:
-    """A new folder for all files of this run; those of killed emulators are removed."""
+    """Create a folder for all files of this run; remove those of emulators that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{STATE_PREFIX}*-*"):
         with contextlib.suppress(PermissionError, ValueError):
             try:
@@ -57,7 +57,7 @@ def _state_folder() -> Path:
 
 
 def _set_environment(port: int, state: Path) -> tuple[str, ...]:
-    """Replace the host's environment, of which functions would see a copy; returns the names they must not see."""
+    """Replace the host's environment, which functions would inherit; returns the names to hide from functions."""
     settings = {
         "AUTH": "true",
         "GATEWAY_PORT": str(port),
@@ -77,7 +77,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
 
 
 async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str, ...], state: Path) -> None:
-    # Not earlier: the emulator reads the environment when it is imported.
+    # Imported late: the emulator reads the environment when it is imported.
     from local_cloud.emulator import installation
     from local_cloud.emulator.core import ministack
     from local_cloud.emulator.ec2 import operations
@@ -90,17 +90,17 @@ async def _serve_until_stopped(listener: socket.socket, emulator_only: tuple[str
     await asyncio.wait({server, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stop_functions()
     operations.power_off_all()
-    # Off the loop: the containers' last lines are logged over HTTP.
+    # Off the event loop: the containers' last lines are logged over HTTP.
     await asyncio.to_thread(instance_group.stop_all_groups)
     shutil.rmtree(state, ignore_errors=True)
     if server.done():
         server.result()
-    # Requests that still run have nobody left to answer.
+    # Do not wait for requests that still run: nobody is left to read the answers.
     os._exit(0)
 
 
 def _stop_signal() -> asyncio.Event:
-    """Set on SIGTERM and SIGINT; until it is made, SIGTERM ends the process at once."""
+    """An event that SIGTERM and SIGINT set; before this call, SIGTERM ends the process at once."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
@@ -108,7 +108,7 @@ def _stop_signal() -> asyncio.Event:
 
 
 def _end_with_parent() -> None:
-    """Wait until the other end of standard input is gone: the parent has died, or wants an end."""
+    """Stop the emulator when standard input closes: the parent has died, or asks for the end."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""EventBridge: schedules on the cloud's clock, rules that need a function's permission, conditions on what is put."""
+"""EventBridge: schedules follow the cloud's clock, rules need a function's permission, events have condition keys."""
 
 import json
 import logging
@@ -35,7 +35,10 @@ def _demand_permission() -> None:
 
 
 def _say_what_is_put() -> None:
-    """Conditions know source and kind of events; of several kinds in one call, a text that is none of them."""
+    """Give policies the condition keys events:source and events:detail-type.
+
+    Several values in one call are joined, so that no condition on a single value matches them.
+    """
     tags = _iam_actions.request_tag_context
 
     def context(service: str, action: str, body: bytes, parameters: dict[str, Any]) -> dict[str, Any]:

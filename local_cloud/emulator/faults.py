@@ -1,4 +1,4 @@
-"""Faults in the calls of functions, ordered by tests: those that no client of AWS can bring about by itself."""
+"""Faults that tests order for the calls of functions: those that no client of AWS can cause."""
 
 import functools
 import json
@@ -12,8 +12,8 @@ from local_cloud.emulator.lambda_.invocations import kill_invocation
 from local_cloud.emulator.sagemaker.response_stream import FAULT_HEADER
 
 PATH = "/_slipway/faults"
-# Those of a stream: the connection ends within a character; after some tokens the engine writes an error, dies, or ends
-# its stream as if it had said all.
+# Faults of a stream: the connection ends within a character; or, after some tokens, the engine writes an error, dies,
+# or ends its stream as if the answer were complete.
 STREAM_KINDS = ("cut_in_character", "engine_error", "engine_exit", "engine_end")
 KINDS = ("throttle", "error_after", "kill", *STREAM_KINDS)
 
@@ -22,7 +22,7 @@ _iam_actions = ministack.internals("ministack.core.iam_actions", "extract_iam_ac
 _router = ministack.internals("ministack.core.router", "extract_access_key_id")
 _sts = ministack.internals("ministack.services.sts", "_sessions")
 
-# Codes that botocore takes for throttling, so that it backs off as on AWS.
+# Codes that botocore treats as throttling, so that it backs off as on AWS.
 _THROTTLING = {"dynamodb": (400, "ProvisionedThroughputExceededException"), "s3": (503, "SlowDown")}
 
 
@@ -30,7 +30,7 @@ _THROTTLING = {"dynamodb": (400, "ProvisionedThroughputExceededException"), "s3"
 class Fault:
     """A fault in the next `count` calls of an operation by functions with `function` in their name.
 
-    tokens: after how many of them an engine fails.
+    tokens: the number of tokens after which an engine fails.
     """
 
     service: str
@@ -73,7 +73,7 @@ def _clear() -> dict[str, Any]:
 
 
 def _take(service: str, operation: str, function: str) -> Fault | None:
-    """The fault that hits this call, counted as injected."""
+    """The fault that hits this call, None for none; it is counted as injected."""
     with _lock:
         for fault in _faults:
             wanted = (fault.service, fault.operation) == (service, operation) and fault.function in function
@@ -84,16 +84,16 @@ def _take(service: str, operation: str, function: str) -> Fault | None:
 
 
 def _calling_function(headers: dict[str, str], query: dict[str, Any]) -> str:
-    """The name of the function that makes a call, "" for another caller."""
+    """The name of the calling function, "" for any other caller."""
     session = _sts._sessions.get(_router.extract_access_key_id(headers, query), {})
-    name = str(session.get("Arn", "")).rpartition("/")[2]  # a function's session has its name
+    name = str(session.get("Arn", "")).rpartition("/")[2]  # the session of a function is named after it
     return name if name and function_configuration(name) else ""
 
 
 async def _dispatch(dispatch: Any, method: str, path: str, headers: Any, body: bytes, query: Any, *rest: Any) -> Any:
     proceed = functools.partial(dispatch, method, path, headers, body, query, *rest)
     function = _calling_function(headers, query) if _faults else ""
-    streams = path.endswith("/invocations-response-stream")  # by anyone
+    streams = path.endswith("/invocations-response-stream")  # faults of streams hit every caller
     if not (function or (_faults and streams)):
         return await proceed()
     parameters = _app._routing_params(method, path, headers, body, query)

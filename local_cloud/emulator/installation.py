@@ -1,4 +1,4 @@
-"""Every service that is added to MiniStack or repaired in it."""
+"""Installs every service that is added to MiniStack or repaired in it."""
 
 from local_cloud.emulator import apigateway, eventbridge, faults, lambda_
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
@@ -23,7 +23,7 @@ from local_cloud.emulator.stack_sets import templates as stack_set_templates
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
-    """Install them all; functions do not see the environment variables named here."""
+    """Install all services; functions do not see the environment variables in `emulator_only`."""
     lambda_.install(emulator_only)
     for module in (
         iam,
@@ -42,7 +42,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
         control_plane,
         runtime,
         async_location,
-        gauges,  # metrics come before alarms and policies, which look at the same moment
+        gauges,  # metrics first: alarms and scaling policies that look at the same moment need them
         cloudwatch,
         hosting_templates,
         scaling_templates,

@@ -1,4 +1,4 @@
-"""API Gateway's REST APIs as AWS runs them where MiniStack differs."""
+"""API Gateway's REST APIs: repairs where MiniStack differs from AWS."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -21,7 +21,7 @@ from local_cloud.emulator.services import cloudwatch, iam
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_rest_apis", "_stages_v1")
 
 _MAX_BODY_BYTES = 10 * 1024 * 1024
-# What the managed policy AmazonAPIGatewayPushToCloudWatchLogs allows.
+# The actions that the managed policy AmazonAPIGatewayPushToCloudWatchLogs allows.
 _LOG_ROLE_ACTIONS = (
     "CreateLogGroup",
     "CreateLogStream",
@@ -52,12 +52,12 @@ def _record(call: RestCall) -> None:
 
 
 def _error(call: RestCall) -> Any:
-    """The error of a request that never reaches a method, None for others."""
+    """The gateway's error if the request reaches no method, otherwise None."""
     if call.body_size > _MAX_BODY_BYTES:
         return errors.gateway_error("REQUEST_TOO_LARGE", "Request Too Long")
     if not call.is_text:
         return errors.gateway_error("BAD_REQUEST_BODY", "Invalid request body")
-    # Slashes before and after the path are ignored; for those within it nobody has said so.
+    # AWS ignores slashes before and after the path; for slashes within it nobody has reported that.
     if "//" in call.path.strip("/"):
         return errors.gateway_error("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
     return None

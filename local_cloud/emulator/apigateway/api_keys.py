@@ -1,4 +1,4 @@
-"""API keys and usage plans: a key from an authorizer, quotas by the calendar, and what the control plane refuses."""
+"""API keys and usage plans: keys from an authorizer, quotas by calendar period, refusals of the control plane."""
 
 import functools
 import json
@@ -57,7 +57,7 @@ async def _invoke_authorizer(original: Any, authorizer: dict[str, Any], event: A
     api_id = event["methodArn"].split(":")[5].split("/")[0]
     source = f"arn:aws:execute-api:{region}:{account}:{api_id}/authorizers/{authorizer['id']}"
     if not function_allows("apigateway.amazonaws.com", function, source):
-        return None  # a wrong configuration
+        return None  # the API is configured wrongly
     result = await original(authorizer, event, account, region)
     answer = result.get("body") if result and not result.get("error") else None
     if not isinstance(answer, dict):
@@ -83,13 +83,13 @@ def _today() -> date:
 
 
 def _first_day(period: str) -> date:
-    """Of the calendar's period that the cloud is in."""
+    """The first day of the current calendar period."""
     today = _today()
     match period:
         case "MONTH":
             return today.replace(day=1)
         case "WEEK":
-            return today - timedelta(days=(today.weekday() + 1) % 7)  # from Sunday on
+            return today - timedelta(days=(today.weekday() + 1) % 7)  # weeks begin on Sunday
     return today
 
 
@@ -180,7 +180,7 @@ def _add_to_plan(original: Any, plan_id: str, data: dict[str, Any]) -> Any:
 
 
 def complete_api(api_id: str, properties: dict[str, Any]) -> None:
-    """Set where the keys of an API come from, which MiniStack leaves out of a new one."""
+    """Set an API's ApiKeySourceType, which MiniStack leaves out of a new API."""
     _gateway._rest_apis[api_id]["apiKeySource"] = properties.get("ApiKeySourceType", "HEADER")
 
 
@@ -196,7 +196,7 @@ def check_authorizer(properties: dict[str, Any]) -> None:
 
 
 def _arn_matches(pattern: str, arn: str) -> bool:
-    """A policy's `*` and `?` stand for every character: a path's parameter may hold a line feed."""
+    """Match like a policy, whose `*` and `?` also match a line feed, which a path parameter may hold."""
     regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(regex, arn, re.DOTALL) is not None
 

@@ -51,7 +51,7 @@ def _match_resource(call: RestCall) -> None:
 
 
 def _refuse_foreign_header(call: RestCall) -> ministack.Answer | None:
-    """An unknown route takes `Authorization` for a signature, whatever the API's own routes ask for."""
+    """On an unknown route, refuse an `Authorization` header that is not a signature, whatever other routes ask for."""
     header = call.headers.get("authorization", "")
     if not header or header.startswith("AWS4-HMAC-SHA256"):
         return None  # the route is refused when it is executed
@@ -63,7 +63,7 @@ def _refuse_foreign_header(call: RestCall) -> ministack.Answer | None:
 
 
 def _signature_scope(call: RestCall) -> tuple[str, str] | None:
-    """The (region, service) that the request is signed for; None without a signature that can be read."""
+    """The (region, service) of the request's signature; None without a readable signature."""
     if call.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
         signature = _signatures.parse_header_signature(call.headers)
     elif "X-Amz-Signature" in call.query:
@@ -85,12 +85,12 @@ def _refuse_wrong_scope(call: RestCall) -> ministack.Answer | None:
 
 
 def _refuse_caller(call: RestCall, refusal: ministack.Answer | None) -> ministack.Answer | None:
-    """MiniStack's own refusal as a gateway response; root is refused, too."""
+    """Turn MiniStack's refusal into a gateway response; the root user is refused, too."""
     if call.error is not None:
         return refusal
     call.identity = (_gateway._iam_caller_identity(call.headers, call.query) or {}) if _signature_scope(call) else {}
     if call.identity.get("userArn", "").endswith(":root"):
-        # MiniStack takes any secret for its root keys; no caller of an API may rely on that.
+        # MiniStack accepts any secret for its root keys; no caller of an API may rely on that.
         message = "The security token included in the request is invalid."
         return refuse(call, gateway_error("DEFAULT_4XX", message, error_type="UnrecognizedClientException"))
     if refusal is None:

@@ -1,4 +1,4 @@
-"""The errors of API Gateway itself, as the gateway responses of the stage word them."""
+"""The errors of API Gateway itself, in the form of the stage's gateway responses."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ _gateway = ministack.internals(
 
 
 def gateway_error(response_type: str, message: str, *, error_type: str | None = None, status: int | None = None) -> Any:
-    """An error of the gateway itself; `status` counts unless the template gives the type a status."""
+    """An error of the gateway itself; `status` applies unless the template gives the response type a status."""
     error = _gateway._GatewayError(response_type, message, error_type)
     error.status = status
     return error
 
 
 def refuse(call: RestCall, error: Any) -> ministack.Answer:
-    """The answer that the stage's gateway responses make of an error."""
+    """Convert an error into an answer by the stage's gateway responses."""
     request = {
         "api_id": call.api_id,
         "stage_name": call.stage_name,
@@ -40,7 +40,7 @@ def refuse(call: RestCall, error: Any) -> ministack.Answer:
 
 
 def _apply_default_status_codes() -> None:
-    # A status on DEFAULT_4XX or DEFAULT_5XX is the status of each type of its family that has no response of its own.
+    # A status on DEFAULT_4XX or DEFAULT_5XX applies to each type of its family without a response of its own.
     original = _gateway._gateway_response_for_type
 
     def response_for_type(customized: dict[str, Any], response_type: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _let_errors_bring_a_status() -> None:
 
     def render_with_status(error: Any, request: dict[str, Any]) -> ministack.Answer:
         status, headers, body = render(error, request)
-        # A mapped header takes the place of the gateway's own, whatever its case.
+        # A mapped header replaces the gateway's own; names are compared without case.
         headers = {
             name: value for name, value in headers.items() if name == name.lower() or name.lower() not in headers
         }

@@ -1,4 +1,4 @@
-"""The function behind a route: its permission, its time limit, and results that are no answers."""
+"""Calls the function behind a route: its permission, its time limit, and malformed results."""
 
 import asyncio
 import functools
@@ -22,7 +22,7 @@ _gateway = ministack.internals(
     "_lambda_proxy_response",
 )
 
-_MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100  # as the error of Lambda's Invoke says it
+_MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100  # the wording of Lambda's Invoke
 _MAX_ANSWER_BYTES = 6 * 1024 * 1024
 _ANSWER_KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
 _INTERNAL_ERROR = "Internal server error"
@@ -34,7 +34,7 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
     assert call
     function = str(_gateway._extract_lambda_ref_from_integration_uri(integration.get("uri", "")))
     call.transfer_mode = "STREAMED" if integration.get("responseTransferMode") == "STREAM" else "BUFFERED"
-    route = f"{call.api_id}/{call.stage_name}/{call.method}/{call.path.strip('/')}"  # of the resource: without slashes
+    route = f"{call.api_id}/{call.stage_name}/{call.method}/{call.path.strip('/')}"  # of the resource; without slashes
     source = f"arn:aws:execute-api:{call.region}:{call.account}:{route}"
     if not function_allows("apigateway.amazonaws.com", function, source):
         call.function_failure = "Invalid permissions on Lambda function"
@@ -52,7 +52,7 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
     finally:
         call.integration_milliseconds = int((time.monotonic() - started) * 1000)
     if call.function_failure:
-        # AWS answers 500 for a throttled function and 502 for one that failed; both are of the DEFAULT_5XX type.
+        # AWS answers 500 for a throttled function and 502 for one that failed; both use the DEFAULT_5XX response.
         status = 500 if call.function_failure == "Rate Exceeded" else 502
         return gateway_error("DEFAULT_5XX", _INTERNAL_ERROR, status=status)
     return answer
@@ -61,9 +61,9 @@ async def _invoke(original: Any, integration: dict[str, Any], *args: Any, **name
 def _is_too_large(
     call: RestCall, *args: Any, owner_account_id: str | None = None, owner_region: str | None = None, **of_event: Any
 ) -> bool:
-    """Whether Lambda refuses the event: a body that is no text is base64 in it, and any other is escaped."""
+    """Whether the event exceeds Lambda's limit: it holds a binary body as base64 and text with JSON escapes."""
     if call.body_size < 1_000_000:
-        return False  # an escape has six characters at most: the event need not be made twice
+        return False  # an escape has at most six characters, so small bodies need no exact count
     event = _gateway._build_lambda_event_v1(*args, **of_event)
     return len(json.dumps(event, ensure_ascii=False).encode()) > _MAX_EVENT_BYTES
 
@@ -72,12 +72,12 @@ async def _whole_answer(_: RestCall, seconds: float, invoke: Callable[[], Awaita
     task = asyncio.ensure_future(invoke())
     done, _pending = await asyncio.wait({task}, timeout=seconds)
     if not done:
-        raise TimeoutError  # the function goes on
+        raise TimeoutError  # the function runs on
     return task.result()
 
 
 async def _begun_answer(call: RestCall, seconds: float, invoke: Callable[[], Awaitable[Any]]) -> Any:
-    """The status and the headers of a stream, whose body follows."""
+    """The status and the headers of a stream; the body follows."""
     stream = Stream(call, seconds, invoke)
     try:
         if begun := await stream.begin():
@@ -88,8 +88,8 @@ async def _begun_answer(call: RestCall, seconds: float, invoke: Callable[[], Awa
         return None
     answer = await stream.invocation
     if not isinstance(answer, tuple):
-        return answer  # an error of the gateway: there is no such function
-    # A whole answer, not a stream, is malformed too.
+        return answer  # an error of the gateway: the function does not exist
+    # A buffered answer instead of a stream is malformed, too.
     call.function_failure = call.function_failure or _MALFORMED
     return None
 
@@ -105,7 +105,7 @@ def _interpret(original: Any, result: dict[str, Any]) -> Any:
 
 
 def _failure_of(result: dict[str, Any]) -> str:
-    """Why a function's result is no answer, "" when it is one."""
+    """Why the gateway cannot use a function's result, "" if it can."""
     if result.get("throttle"):
         return "Rate Exceeded"
     answer = result.get("body")

@@ -1,4 +1,4 @@
-"""MOCK integrations: the mappings of their answers, checked as AWS does and filled in."""
+"""MOCK integrations: checks the mappings of their responses as AWS does, and fills them in."""
 
 import functools
 from typing import Any
@@ -10,7 +10,7 @@ _gateway = ministack.internals("ministack.services.apigateway_v1", "_invoke_mock
 
 
 def check_method(properties: dict[str, Any]) -> None:
-    """Refuse an answer that the method does not declare."""
+    """Refuse an integration response whose status the method does not declare."""
     integration = properties.get("Integration") or {}
     if integration.get("Type") != "MOCK":
         return

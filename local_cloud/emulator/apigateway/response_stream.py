@@ -1,4 +1,4 @@
-"""Answers that a STREAM integration passes on as they are made: metadata first, then the body piece by piece."""
+"""Streams the answers of STREAM integrations: metadata first, then the body piece by piece."""
 
 import asyncio
 import json
@@ -15,8 +15,8 @@ _gateway = ministack.internals("ministack.services.apigateway_v1", "_resources")
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")
 
 MAX_TIMEOUT_MILLISECONDS = 900_000
-_IDLE_SECONDS = 300.0  # of a regional or private API
-# AWS doesn't say where it gives up.
+_IDLE_SECONDS = 300.0  # for a regional or private API
+# AWS does not document this limit.
 _MAX_METADATA_BYTES = 16 * 1024
 _METADATA_KEYS = {"statusCode", "headers", "multiValueHeaders", "cookies"}
 # The gateway frames the body itself.
@@ -24,14 +24,14 @@ _FRAMING = {"connection", "content-length", "transfer-encoding"}
 
 
 class MalformedAnswerError(Exception):
-    """What the function sent does not begin with metadata."""
+    """The function's answer does not begin with metadata."""
 
 
 class Stream:
-    """The answer of a function, while it is made."""
+    """A function's answer while it is being produced."""
 
     def __init__(self, call: RestCall, seconds: float, invoke: Callable[[], Awaitable[Any]]) -> None:
-        """seconds: the time limit for all of it; invoke runs the function to its end, and says how it ended."""
+        """seconds: the time limit for the whole answer; invoke: runs the function and returns how it ended."""
         self._call = call
         self._started = time.monotonic()
         self._deadline = self._started + seconds
@@ -42,7 +42,7 @@ class Stream:
         self.invocation.add_done_callback(lambda _: self._relay.end())
 
     async def begin(self) -> tuple[int, dict[str, Any]] | None:
-        """The status and the headers, None when the invocation is over without any.
+        """The status and the headers, None if the invocation ends without sending any.
 
         Raises TimeoutError, MalformedAnswerError.
         """
@@ -73,7 +73,7 @@ class Stream:
         return int((time.monotonic() - self._started) * 1000)
 
     def body(self, at_end: Callable[[], None]) -> Any:
-        """The rest as a body of MiniStack; at_end is called before the caller sees its end."""
+        """The rest of the answer as a MiniStack body; at_end is called before the caller sees the end."""
 
         async def run(send: Any, receive: Any) -> None:
             is_whole = False
@@ -124,7 +124,7 @@ def _parsed(metadata: bytes) -> tuple[int, dict[str, Any]]:
 
 
 def check_method(properties: dict[str, Any]) -> None:
-    """Refuse an integration that AWS refuses, or that can't work there."""
+    """Refuse an integration that AWS refuses, or that cannot work there."""
     integration = properties.get("Integration") or {}
     has_streaming_uri = str(integration.get("Uri")).endswith(URI_SUFFIX)
     if integration.get("ResponseTransferMode", "BUFFERED") != "STREAM":
@@ -140,7 +140,7 @@ def check_method(properties: dict[str, Any]) -> None:
 
 
 def complete_method(_: str, properties: dict[str, Any]) -> None:
-    """Set the mode of the method's integration, which MiniStack leaves out."""
+    """Set the transfer mode of the method's integration, which MiniStack leaves out."""
     if integration := properties.get("Integration"):
         methods = _gateway._resources[properties["RestApiId"]][properties["ResourceId"]]["resourceMethods"]
         mode = integration.get("ResponseTransferMode", "BUFFERED")

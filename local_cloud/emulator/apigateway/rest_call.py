@@ -21,13 +21,13 @@ _gateway = ministack.internals(
     "new_uuid",
 )
 
-# Stands for an escaped slash while MiniStack looks for the route: on AWS it is part of its segment.
+# Replaces an escaped slash while MiniStack looks for the route: on AWS it is part of its path segment.
 _ESCAPED_SLASH = "\ue000"
 
 
 @dataclass
 class RestCall:
-    """A request to a REST API, and everything learned about it until its answer."""
+    """A request to a REST API and what is known of it until its answer."""
 
     api_id: str
     stage_name: str
@@ -44,21 +44,21 @@ class RestCall:
     resource_path: str = ""
     identity: dict[str, Any] = field(default_factory=dict)
     api_key: dict[str, str] = field(default_factory=dict)
-    usage_key: str = ""  # the key's value that an authorizer has named
+    usage_key: str = ""  # the API key that an authorizer returned
     authorizer_context: dict[str, str] = field(default_factory=dict)
     error: Any = None
     function_failure: str = ""
     integration_milliseconds: int | None = None
-    transfer_mode: str = ""  # of the integration that was called: BUFFERED or STREAMED
+    transfer_mode: str = ""  # how the integration's answer was transferred: BUFFERED or STREAMED
     milliseconds_to_headers: int | None = None
     milliseconds_to_content: int | None = None
-    stream: Any = None  # the response_stream.Stream whose body follows, if one does
+    stream: Any = None  # the response_stream.Stream whose body follows, None for none
     status: int = 0
     response_length: int = 0
 
     @property
     def stage(self) -> dict[str, Any]:
-        """The stage's settings, empty when there is no such stage."""
+        """The stage's settings, empty if the stage does not exist."""
         with ministack.scope(self.account, self.region):
             return dict(_gateway._stages_v1.get(self.api_id, {}).get(self.stage_name) or {})
 
@@ -67,14 +67,14 @@ _current: ContextVar[RestCall | None] = ContextVar("rest_call", default=None)
 
 
 def current_call() -> RestCall | None:
-    """The REST call that is being answered, None outside of one."""
+    """The REST call that is being answered, otherwise None."""
     return _current.get()
 
 
 def answer_calls_with(
     answer: Callable[[RestCall, Callable[[], Awaitable[ministack.Answer]]], Awaitable[ministack.Answer]],
 ) -> None:
-    """Send every request to a REST API through answer(call, proceed)."""
+    """Answer every request to a REST API with answer(call, proceed)."""
     original = _app._handle_execute_api_request
 
     async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
@@ -83,7 +83,7 @@ def answer_calls_with(
         owner = _owner_of_api(parsed[0]) if parsed else None
         if owner is None:
             return await original(host, path, method, headers, body, query, **raw)
-        # Only the connection says where a request comes from; a client's own header must not.
+        # The source address comes from the connection, never from a header of the client.
         headers["x-forwarded-for"] = "127.0.0.1"
         call = RestCall(
             parsed[0],
@@ -98,7 +98,7 @@ def answer_calls_with(
         )
         token = _current.set(call)
         try:
-            # An unsigned request names no account, yet it belongs to the account of the API.
+            # An unsigned request names no account; it belongs to the account of the API.
             with ministack.scope(*owner):
                 return await answer(call, lambda: original(host, path, method, headers, body, query, **raw))
         finally:
@@ -121,7 +121,7 @@ def _is_text(body: bytes) -> bool:
 
 
 def _is_binary(api_id: str, headers: Any, owner: tuple[str, str]) -> bool:
-    """Whether a body of this type reaches the function in base 64."""
+    """Whether a body of this type reaches the function as base64."""
     with ministack.scope(*owner):
         types = _gateway._rest_apis[api_id].get("binaryMediaTypes") or []
         return bool(_gateway._media_type_matches(headers.get("content-type"), types))
@@ -134,7 +134,7 @@ def _with_escaped_slashes(path: str, raw_path: str) -> str:
 
 
 def keep_escaped_slashes() -> None:
-    """Give functions an escaped slash in a path parameter as it came."""
+    """Pass an escaped slash in a path parameter to functions unchanged."""
     match = _gateway._match_resource_tree
 
     def matched(api_id: str, parts: list[str]) -> Any:
@@ -145,7 +145,7 @@ def keep_escaped_slashes() -> None:
 
 
 def share_one_request_id() -> None:
-    """Let the event, the gateway responses and the answer's header carry the id of the call, as on AWS."""
+    """Use one request id in the event, the gateway responses and the answer's header, as on AWS."""
     new_id = _gateway.new_uuid
 
     def request_id() -> str:

@@ -1,1 +1,1 @@
-"""Application Auto Scaling of SageMaker variants, by the policies of templates."""
+"""Application Auto Scaling: scales SageMaker variants by the policies of templates."""

@@ -1,12 +1,12 @@
-"""Scaling policies: when they ask for another capacity, and for which."""
+"""Scaling policies: from values of a metric to the capacity that a policy asks for."""
 
 import math
 from typing import Any, NamedTuple
 
 _HIGH_RESOLUTION = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
 _DEFAULT_COOLDOWN_IN_SECONDS = 300
-# The two alarms that AWS makes of a target tracking policy: out after 3 periods above the target, in after 15 minutes
-# below nine tenths of it. They look a little further back where data is missing.
+# AWS makes two alarms for a target tracking policy: scale out after 3 periods above the target, scale in after
+# 15 minutes below nine tenths of it. Where data is missing, they look a little further back.
 _PERIODS_TO_SCALE_OUT = 3
 _SECONDS_TO_SCALE_IN = 900
 _LOW = 0.9
@@ -14,7 +14,7 @@ _SPARE_PERIODS = 3
 
 
 class StepScaling:
-    """A StepScalingPolicyConfiguration; raises ValueError for one that the local cloud can't follow."""
+    """A StepScalingPolicyConfiguration; raises ValueError for settings that the local cloud does not support."""
 
     def __init__(self, configuration: dict[str, Any]) -> None:
         kind = configuration.get("AdjustmentType")
@@ -27,9 +27,9 @@ class StepScaling:
             raise ValueError("At least one step adjustment must be specified.")
 
     def wanted_from(self, capacity: int, above_threshold: float) -> int | None:
-        """The capacity after the step that fits, None when none does.
+        """The capacity after the step that applies, None if none does.
 
-        above_threshold: by how much the metric is above the alarm's threshold, negative when it is below.
+        above_threshold: the metric minus the alarm's threshold.
         """
         for lower, upper, change in self._steps:
             # The bound that is nearer to the threshold belongs to the step.
@@ -44,7 +44,7 @@ def _step(step: dict[str, Any]) -> tuple[float, float, int]:
 
 
 class Reading(NamedTuple):
-    """The metric's newest value, and which of the two alarms is on."""
+    """The metric's newest value, and the state of the two alarms."""
 
     value: float
     is_high: bool
@@ -52,22 +52,22 @@ class Reading(NamedTuple):
 
 
 class TargetTracking:
-    """A TargetTrackingScalingPolicyConfiguration; raises ValueError for one that the local cloud can't follow."""
+    """A TargetTrackingScalingPolicyConfiguration; raises ValueError for settings that the local cloud lacks."""
 
     def __init__(self, configuration: dict[str, Any], resource_id: str) -> None:
         self._target = float(configuration["TargetValue"])
         self.scale_out_cooldown = float(configuration.get("ScaleOutCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
         self.scale_in_cooldown = float(configuration.get("ScaleInCooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
-        # Of several metrics the highest value counts.
+        # The highest value counts if there are several metrics.
         self.period, self.metrics = _period_and_metrics(configuration, resource_id)
         self._periods_to_scale_in = _SECONDS_TO_SCALE_IN // self.period
-        # Of how many periods read() needs to know the metric.
+        # The number of periods that read() needs.
         self.periods = self._periods_to_scale_in + _SPARE_PERIODS
 
     def read(self, values: list[float | None]) -> Reading | None:
-        """The state of the alarms from one value for each period, the newest first, None where there was no data.
+        """The state of the alarms. values: one for each period, newest first, None for a period without data.
 
-        None when nothing can be decided: missing data never scales in.
+        Returns None without recent data. Missing data never scales in.
         """
         newest = _known(values[: _PERIODS_TO_SCALE_OUT + _SPARE_PERIODS])[:_PERIODS_TO_SCALE_OUT]
         known = _known(values)[: self._periods_to_scale_in]
@@ -78,7 +78,7 @@ class TargetTracking:
         return Reading(newest[0], is_high, is_low)
 
     def wanted_from(self, capacity: int, value: float) -> int:
-        """The capacity that brings a metric per instance to its target; without instances it is the whole load."""
+        """The capacity that brings the metric per instance to the target; at no instances it is the whole load."""
         return math.ceil(max(capacity, 1) * value / self._target - 1e-9)
 
 

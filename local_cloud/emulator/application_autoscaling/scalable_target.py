@@ -1,4 +1,4 @@
-"""A variant whose count of instances Application Auto Scaling changes, within its limits and one step at a time."""
+"""A scalable target: the variant of an endpoint, whose instance count is changed within limits, a step at a time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ class _Change(NamedTuple):
 
 
 class ScalableTarget:
-    """A change takes as long as the endpoint needs for it; until then nothing else is decided."""
+    """Scales an endpoint's variant; while a change is in progress, nothing else is decided."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -39,7 +39,7 @@ class ScalableTarget:
         self._minimum, self._maximum = minimum, maximum
 
     def step(self, wanted_from: Wanted, cooldown: float) -> None:
-        """Follow a step scaling policy: wanted_from(capacity) is the capacity that it asks for, None for no change."""
+        """Follow a step scaling policy; wanted_from(capacity) is the capacity it asks for, None for no change."""
         if not self._is_idle():
             return
         wanted = wanted_from(self._endpoint.desired_count)
@@ -49,7 +49,7 @@ class ScalableTarget:
             self._scale_in(wanted, cooldown)
 
     def track(self, policies: Sequence[TargetTracking]) -> None:
-        """Follow all target tracking policies: out when any of them asks for it, in when all of them agree."""
+        """Follow all target tracking policies: scale out if any asks for it, scale in if all agree."""
         if not self._is_idle() or not policies or time.time() < self._next_look:
             return
         self._next_look = time.time() + clock.shortened(min(policy.period for policy in policies))
@@ -76,7 +76,7 @@ class ScalableTarget:
         return self._last if self._last and time.time() < self._last.ends_at else None
 
     def _scale_out(self, wanted_from: Wanted, cooldown: float) -> None:
-        # During the cooldown of another scale-out, the capacity that it added counts already.
+        # During the cooldown of a scale-out, start from the capacity before it: what it added already counts.
         cooling, current = self._cooling(), self._endpoint.desired_count
         basis = cooling.basis if cooling and cooling.is_out else current
         wanted = min(wanted_from(basis) or 0, self._maximum)

@@ -1,4 +1,4 @@
-"""Scalable targets and scaling policies of templates: checked, registered, and followed as time goes by."""
+"""Scalable targets and scaling policies of templates: checks them, registers them, and follows them over time."""
 
 import time
 import uuid
@@ -23,9 +23,9 @@ class _Policy(NamedTuple):
     configuration: TargetTracking | StepScaling
 
 
-# By ARN.
+# Policies by ARN.
 _policies: Any = ministack.scoped_store()
-# When an alarm last acted, by its name.
+# The time of an alarm's last action, by the alarm's name.
 _acted_at: Any = ministack.scoped_store()
 
 

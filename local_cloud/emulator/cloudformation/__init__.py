@@ -1,1 +1,1 @@
-"""CloudFormation: resource types, the creation of stacks, and repairs of templates and change sets."""
+"""CloudFormation: resource types, the creation of stacks, and repairs of conditions and change sets."""

@@ -1,4 +1,4 @@
-"""Change sets, by which the CDK's command line deploys: the stack takes over the description of its new template."""
+"""Change sets, which the CDK's command line uses: executing one also updates the stack's description."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def install() -> None:
 
     def execute_change_set(parameters: dict[str, Any]) -> Any:
         answer = execute(parameters)
-        for change_set in _package._change_sets.values():  # of a stack the newest last
+        for change_set in _package._change_sets.values():  # the newest of a stack comes last
             stack = _package._stacks.get(change_set["StackName"])
             if stack and change_set["ExecutionStatus"] != "AVAILABLE":
                 stack["Description"] = change_set["_template"].get("Description", "")

@@ -1,4 +1,4 @@
-"""Conditions of templates that ask for the account or the region: MiniStack takes the names for the values."""
+"""Fills in pseudo parameters such as AWS::Region in the conditions of templates, which MiniStack does not do."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Addresses that templates give out lead to this cloud: those of REST APIs, and of SageMaker's runtime."""
+"""Replaces AWS's addresses of REST APIs and of SageMaker's runtime in templates by addresses of this cloud."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from local_cloud.emulator.core import ministack
 _engine = ministack.internals("ministack.services.cloudformation.engine", "_resolve_refs")
 _stacks = ministack.internals("ministack.services.cloudformation.stacks", "_resolve_refs")
 
-# By the host on AWS: what stands in its place here.
+# Patterns of hosts on AWS, and their replacements.
 _PLACES = {
     re.compile(r"https://([a-z0-9]+)\.execute-api\.[a-z0-9-]+\.amazonaws\.com(?=/|$)"): r"/_aws/execute-api/\1",
     re.compile(r"https://runtime\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(?=/|$)"): "",
@@ -28,6 +28,6 @@ def _leading_here(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    # It calls itself by its name in the first module.
+    # The function is recursive; it finds itself by its name in the first module.
     _engine._resolve_refs = _leading_here(_engine._resolve_refs)
     _stacks._resolve_refs = _leading_here(_stacks._resolve_refs)

@@ -1,4 +1,4 @@
-"""CloudFormation: resource types that MiniStack lacks, and checks and settings for those that it has."""
+"""Registers resource types that MiniStack lacks, and adds checks and settings to those that it has."""
 
 import functools
 import secrets
@@ -50,7 +50,7 @@ def register_resource_type(
             try:
                 stabilize(physical_id)
             except Exception:
-                # The engine of updates forgets a resource whose creation failed; it would stay behind.
+                # MiniStack's update engine forgets a resource whose creation failed, which would leave it behind.
                 delete(physical_id, properties)
                 raise
         return physical_id, attributes
@@ -66,7 +66,7 @@ def _now() -> str:
     return datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-_stacks.now_iso = _now  # events are compared with lines of logs, which follow a clock that is put forward
+_stacks.now_iso = _now  # events are compared with log lines, which follow the cloud's clock
 
 
 def _run_own_types_on_threads() -> None:
@@ -134,16 +134,16 @@ def extend_resource_type(
 
 
 def demand_required_members() -> None:
-    """Refuse resources of our own types that lack what the API demands, also in templates that nobody has checked.
+    """Refuse resources of our own types that lack a required member, also in templates that `checks` has not seen.
 
-    Only that: the botocore of MiniStack is older than the one with which templates are checked.
+    Nothing else is refused here: MiniStack's botocore is older than the one that `checks` uses.
     """
     for name in _own_types:
         extend_resource_type(name, check=functools.partial(_refuse_incomplete, name))
 
 
 def _refuse_incomplete(name: str, properties: Properties) -> None:
-    # Late: the start of the cloud need not wait for botocore.
+    # Imported late: loading botocore would delay the start of the cloud.
     from local_cloud.template_checks import api_requests
 
     missing = [each for each in api_requests.problems(name, properties) if "Missing required parameter" in each]
@@ -152,7 +152,7 @@ def _refuse_incomplete(name: str, properties: Properties) -> None:
 
 
 def tell(stack_name: str, physical_id: str, text: str) -> None:
-    """Say in the events of a stack what the update of a resource waits for."""
+    """Add an event to a stack that says what the update of a resource waits for."""
     stack = _package._stacks[stack_name]
     for logical_id, each in stack["_resources"].items():
         if each.get("PhysicalResourceId") == physical_id:
@@ -161,7 +161,7 @@ def tell(stack_name: str, physical_id: str, text: str) -> None:
 
 
 def generate_unique_names(name: str) -> None:
-    """Give each new resource of a type another generated name: a retained one must not be taken over later."""
+    """Give each new resource of a type a unique generated name, so that a later stack adopts no retained one."""
     create = _provisioners._RESOURCE_HANDLERS[name]["create"]
 
     def create_seeded(*args: Any) -> Any:
@@ -173,10 +173,10 @@ def generate_unique_names(name: str) -> None:
 
 
 def replace_when_changed(name: str, *properties: str) -> None:
-    """Make a new resource of the type when one of these properties changes."""
+    """Replace a resource of the type when one of these properties changes."""
     _provisioners._REPLACING_PROPERTIES[name] = (*_provisioners._REPLACING_PROPERTIES[name], *properties)
 
 
 def tag_with_stack(name: str) -> None:
-    """Let the `Tags` of a type carry the tags of the stack too."""
+    """Add the stack's tags to the `Tags` of a type."""
     _provisioners._STACK_TAG_PROPERTY[name] = ("Tags", "list")

@@ -1,7 +1,7 @@
-"""CloudFormation's creation of a stack: every resource whose dependencies are done starts at once.
+"""Creates a stack as CloudFormation does: each resource starts as soon as its dependencies are done.
 
-MiniStack makes one resource after the other. On AWS a failure elsewhere meets resources that are being made, such as an
-endpoint that is Creating, which SageMaker refuses to delete.
+MiniStack creates one resource after the other. On AWS a rollback can meet resources that are still being created, such
+as an endpoint in status Creating, which SageMaker refuses to delete.
 """
 
 import asyncio
@@ -40,22 +40,22 @@ _deploy_one_by_one = _stacks._deploy_stack_async
 
 _WAIT_CONDITION = "AWS::CloudFormation::WaitCondition"
 Stabilize = Callable[[str], None]
-# By type: waits until a new resource with this physical id is usable, and raises when it never will be.
+# By resource type: a function that waits until a new resource is usable, and raises if it never will be.
 _stabilizers: dict[str, Stabilize] = {}
 stabilizes_later: ContextVar[bool] = ContextVar("stabilizes_later", default=False)
 
 
 def stabilize_with(resource_type: str, stabilize: Stabilize) -> None:
-    """Let a stack wait for the resources of a type; while stabilizes_later is set, their creation must not wait."""
+    """Let stacks wait for resources of a type; while stabilizes_later is set, their creation itself does not wait."""
     _stabilizers[resource_type] = stabilize
 
 
 class _FailedError(Exception):
-    """A resource could not be made, or its making was cancelled."""
+    """A resource could not be created, or its creation was cancelled."""
 
 
 class _Creation:
-    """One creation of a stack; `created` are the resources that exist, in the order in which they were made."""
+    """The creation of one stack; `created` holds the existing resources in the order of their creation."""
 
     def __init__(self, name: str, stack_id: str, template: dict[str, Any], parameters: dict[str, Any]) -> None:
         self.name, self.id, self.template, self.parameters = name, stack_id, template, parameters
@@ -68,7 +68,7 @@ class _Creation:
         self._has_failed = asyncio.Event()
 
     async def run(self, ordered: list[str]) -> None:
-        """Make the resources, which are given in an order in which they could be made one after the other."""
+        """Create the resources; `ordered` lists each one after its dependencies."""
         definitions = self.template["Resources"]
         tasks: dict[str, asyncio.Task[None]] = {}
         for logical_id in ordered:
@@ -80,7 +80,7 @@ class _Creation:
         await asyncio.gather(*needed)
         if self.failed or not self.is_wanted:
             raise _FailedError
-        await asyncio.sleep(0)  # whatever is ready at the same time starts before the outcome of this one is known
+        await asyncio.sleep(0)  # resources that are ready together all start before the first result is known
         try:
             await self._create(logical_id, definition)
         except Exception as error:
@@ -140,7 +140,7 @@ class _Creation:
 
     @property
     def is_wanted(self) -> bool:
-        """False once the stack is deleted; that has its own events."""
+        """False once the stack is being deleted, which writes its own events."""
         return bool(self.stack["StackStatus"] == "CREATE_IN_PROGRESS")
 
     def _report(self, logical_id: str, status: str, reason: str = "") -> None:
@@ -152,7 +152,7 @@ class _Creation:
         _stacks._add_event(self.id, self.name, logical_id, kind, status, reason, physical_id)
 
     def is_refused(self, ordered: list[str], disable_rollback: bool) -> bool:
-        """Whether the template's values are refused before anything is made; the stack has then ended."""
+        """Refuse wrong values before anything is created; returns whether that has ended the stack."""
         return not self.stack.get("_disable_validation") and bool(
             _stacks._fail_property_validation(
                 self.stack,
@@ -171,7 +171,7 @@ class _Creation:
         return f"The following resource(s) failed to create: [{', '.join(self.failed)}]. " if self.failed else ""
 
     def publish_outputs(self) -> str:
-        """Set the stack's outputs and exports; returns why an output has no value, "" when each has one."""
+        """Set the stack's outputs and exports; returns why an output has no value, "" if all have one."""
         try:
             outputs, exports = _stacks._resolve_stack_outputs(
                 self.template.get("Outputs", {}),
@@ -210,7 +210,7 @@ class _Creation:
         made = dict(self.resources)
         await _stacks._roll_back_operation(self.name, self.id, self.stack, operation, reason)
         for logical_id in self.stack.get("_rollback_failed", {}):
-            # MiniStack forgets it, so that no delete of the stack would remove it.
+            # MiniStack forgets the resource; deleting the stack would leave it behind.
             self.resources[logical_id] = made[logical_id] | {"ResourceStatus": "DELETE_FAILED"}
 
     def end(self, status: str, reason: str = "") -> None:
@@ -219,7 +219,7 @@ class _Creation:
 
 
 async def _deploy(*args: Any, **named: Any) -> None:
-    """In place of MiniStack's own, which is left updates, imports and circular templates."""
+    """Replaces MiniStack's function for creations; updates, imports and circular templates still use the original."""
     if named.get("is_update") or named.get("imports"):
         await _deploy_one_by_one(*args, **named)
         return

@@ -1,1 +1,1 @@
-"""What every service of the emulator stands on: the adapter to MiniStack, the cloud's clock, and requests."""
+"""The base of every emulated service: the adapter to MiniStack, the cloud's clock, routing, signatures, streams."""

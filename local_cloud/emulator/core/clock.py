@@ -1,7 +1,7 @@
 """The cloud's clock: it runs at real speed or faster, and `advance` puts it forward.
 
-In this process `time.time()` is put forward too, so that the emulator's own services follow. At a speed of N one of its
-seconds counts as N seconds of the cloud. Signatures and credentials keep to the machine's clock. Its other parts: the
+In this process `time.time()` is put forward too, so that MiniStack's services follow. At speed N, one second of
+`time.time()` is N seconds of the cloud. Signatures and credentials keep to the machine's clock. Related code: the
 command over HTTP in ministack.py, the clock inside functions in lambda_/functions.py.
 """
 
@@ -20,16 +20,16 @@ from typing import Any, Protocol
 SETTING = "SLIPWAY_LOCAL_CLOCK_SPEED"
 SPEED = float(os.environ.get(SETTING, "1"))
 STARTED = time.time()
-# The `time` module as it was, for modules that keep to the machine's clock.
+# The original `time` module, for code that keeps to the machine's clock.
 MACHINE = SimpleNamespace(**vars(time))
 
-# By how many seconds time.time() is ahead of the machine; in memory that is shared with the functions' processes.
+# How many seconds time.time() is ahead of the machine's clock; functions' processes share this memory.
 _ahead: Any = bytearray(8)
 file = Path(os.devnull)
 
 
 def start(path: Path) -> None:
-    """Replace time.time() in this process; the file tells the functions' processes by how much it is ahead."""
+    """Replace time.time() in this process; `path` is the file through which functions' processes learn the offset."""
     global _ahead, file
     file = path
     file.write_bytes(bytes(8))
@@ -49,19 +49,19 @@ def now() -> float:
 
 
 def shortened(seconds: float) -> float:
-    """Seconds of the cloud as seconds of time.time()."""
+    """Convert seconds of the cloud into seconds of time.time()."""
     return seconds / SPEED
 
 
 class Bell(Protocol):
-    """An event of threading, or of asyncio."""
+    """An event of `threading` or `asyncio`."""
 
     def set(self) -> None: ...
 
 
 @dataclass(eq=False)
 class Sleeper:
-    """Somebody who waits for the clock."""
+    """A thread or task that waits for the clock."""
 
     ends_at: float
     is_working: bool
@@ -75,7 +75,7 @@ _changed = threading.Condition()
 
 
 def begin_work() -> None:
-    """Real work, such as the start of a process, has begun: an advance waits for its end or its next `sleep`."""
+    """Count real work, such as the start of a process: an advance waits until it ends or sleeps."""
     _count_work(1)
 
 
@@ -91,9 +91,9 @@ def _count_work(change: int) -> None:
 
 
 def sleep(seconds: float, *, in_work: bool = False, is_chore: bool = False) -> None:
-    """Sleep for so many seconds of time.time().
+    """Sleep for this many seconds of time.time().
 
-    in_work: as part of work that an advance waits for. is_chore: the work never ends, so that nobody waits for its end.
+    in_work: the sleep is part of work that an advance waits for. is_chore: the work never ends; nobody awaits its end.
     """
     woken = threading.Event()
     sleeper = Sleeper(time.time() + seconds, in_work, is_chore, woken)
@@ -107,13 +107,13 @@ def sleep(seconds: float, *, in_work: bool = False, is_chore: bool = False) -> N
 
 
 def is_awaited() -> bool:
-    """Whether work that an advance waits for, such as an update of an endpoint, waits for the clock itself."""
+    """Whether work such as an endpoint's update is sleeping until the clock moves on."""
     with _changed:
         return any(sleeper.is_working and not sleeper.is_chore for sleeper in _sleepers)
 
 
 def stop_at(moment: float, woken: Bell) -> Sleeper:
-    """Let an advance stop at a moment of time.time() and set `woken`, unless the sleeper is forgotten before."""
+    """Make an advance stop at this moment of time.time() and set `woken`, unless `forget` is called before."""
     sleeper = Sleeper(moment, True, True, woken)
     with _changed:
         _sleepers.append(sleeper)
@@ -121,7 +121,7 @@ def stop_at(moment: float, woken: Bell) -> Sleeper:
 
 
 def forget(sleeper: Sleeper) -> bool:
-    """Whether an advance has woken it, so that it counts as work in progress, until end_work()."""
+    """Remove a sleeper; returns whether an advance has already woken it, as work in progress until end_work()."""
     with _changed:
         if is_asleep := sleeper in _sleepers:
             _sleepers.remove(sleeper)
@@ -129,7 +129,7 @@ def forget(sleeper: Sleeper) -> bool:
 
 
 def _wake(sleeper: Sleeper) -> None:
-    """Its work counts as in progress from now, although its thread has yet to wake."""
+    """Wake a sleeper; its work counts as in progress at once, although its thread has yet to wake."""
     if sleeper in _sleepers:
         _sleepers.remove(sleeper)
         _count_work(sleeper.is_working)
@@ -148,15 +148,15 @@ _chores: list[_Chore] = []
 
 
 def repeat(chore: Callable[[], None], interval: float, *, skips_missed: bool = False) -> None:
-    """Do a short chore every so many seconds of time.time(), on the event loop.
+    """Run a short chore at this interval of time.time(), on the event loop.
 
-    An advance does it as often as it was due meanwhile, with skips_missed only once, at its end.
+    An advance runs it as often as it became due; with skips_missed only once, at its end.
     """
     _chores.append(_Chore(chore, interval, skips_missed, time.time() + interval))
 
 
 async def run() -> None:
-    """Do the chores as time goes by, until cancelled. A failing chore ends the emulator; the log names it."""
+    """Run the chores when they are due, until cancelled. A failing chore ends the emulator; the log names it."""
     for chore in _chores:
         chore.due_at = time.time() + chore.interval
     while True:
@@ -168,7 +168,7 @@ async def run() -> None:
 def _do_if_due(chore: _Chore) -> None:
     if chore.due_at <= time.time():
         chore.do()
-        # At that rate, but half of the time belongs to requests.
+        # Catch up if late, but leave half of the time to requests.
         chore.due_at = max(chore.due_at + chore.interval, time.time() + chore.interval / 2)
 
 
@@ -176,7 +176,7 @@ _advancing = asyncio.Lock()
 
 
 async def advance(seconds: float) -> None:
-    """Put the clock forward, from one due chore or sleeper to the next; each is done before the next comes."""
+    """Put the clock forward from one due chore or sleeper to the next; each is finished before the next begins."""
     async with _advancing:
         end = time.time() + shortened(seconds)
         await _wait_for_work()

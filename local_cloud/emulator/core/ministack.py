@@ -1,4 +1,4 @@
-"""The adapter to MiniStack: its internals by name, its scopes and threads, the cloud's clock in it, our own views."""
+"""The adapter to MiniStack: access to its internals, scopes and threads, the cloud's clock, views outside AWS."""
 
 import asyncio
 import concurrent.futures
@@ -23,13 +23,13 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class EmulatorMismatchError(Exception):
-    """The installed MiniStack is not the version that this package was made for."""
+    """The installed MiniStack is another version than this package was made for."""
 
 
 def internals(module: str, *names: str) -> Any:
-    """A module of MiniStack; `names` are all that is used of it, dotted for a member of a member.
+    """Import a module of MiniStack; `names` must list every member in use, dotted for a member of a member.
 
-    Raises EmulatorMismatchError when one is missing, or when the installed version is another.
+    Raises EmulatorMismatchError if a member is missing or another version is installed.
     """
     installed, imported = importlib.metadata.version("ministack"), importlib.import_module(module)
     missing = ""
@@ -61,7 +61,7 @@ _responses = internals(
 
 
 class _CloudTime:
-    """The module `time`, but its `time()` is the cloud's."""
+    """The module `time`, except that `time()` is the cloud's."""
 
     @staticmethod
     def time() -> float:
@@ -72,7 +72,7 @@ class _CloudTime:
 
 
 def follow_clock(module: Any) -> None:
-    """Let a module of MiniStack read the time from the cloud's clock."""
+    """Make a module of MiniStack read the cloud's clock."""
     module.time = _CloudTime()
 
 
@@ -98,7 +98,7 @@ async def _serve(listener: socket.socket) -> None:
 
 
 def _stay_with_http1() -> None:
-    """Ignore `Upgrade: h2c`, as AWS does: a client that does not follow the switch waits for ever."""
+    """Ignore `Upgrade: h2c`, as AWS does: a client that does not switch would wait for ever."""
     check = _http1.H11Protocol._check_protocol
 
     async def check_protocol(self: Any, request: Any) -> None:
@@ -110,7 +110,7 @@ def _stay_with_http1() -> None:
 
 
 def _close_with_clients() -> None:
-    """Close a connection when its client has: Hypercorn keeps it for as long as it would wait for another request."""
+    """Close a connection when its client does: Hypercorn would keep it for the whole keep-alive time."""
     read = _connections.TCPServer._read_data
 
     async def read_data(self: Any) -> None:
@@ -139,13 +139,13 @@ def region() -> str:
 
 
 def scope(account: str, region_name: str) -> contextlib.AbstractContextManager[None]:
-    """Act for an account and a region in code that runs outside a request."""
+    """A context in which code outside a request acts for an account and a region."""
     context: contextlib.AbstractContextManager[None] = _responses.request_scope(account, region_name)
     return context
 
 
 def scoped_store() -> Any:
-    """A dict whose content is separate for each account and region."""
+    """A dict with separate content for each account and region."""
     return _responses.AccountRegionScopedDict()
 
 
@@ -155,17 +155,17 @@ def in_all_scopes(store: Any) -> list[tuple[str, str, Any]]:
 
 
 async def off_loop(function: Callable[..., Any], *args: Any) -> Any:
-    """Run blocking work on a thread of its own, in the request's account and region."""
+    """Run blocking work on its own thread, in the request's account and region."""
     return await _concurrency.run_reentrant(function, *args)
 
 
 def in_background(function: Callable[..., Any], *args: Any, name: str) -> None:
-    """Start work on a thread of its own, in the current account and region; what it raises is logged."""
+    """Start work on its own thread, in the current account and region; exceptions are logged."""
     _concurrency.spawn_background(function, *args, thread_name=name)
 
 
 def on_loop(work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
-    """Run a coroutine on the event loop; it knows nothing of the current request, neither its account nor its stack."""
+    """Run a coroutine on the event loop, outside the context of the current request, its account and its stack."""
     return contextvars.Context().run(asyncio.run_coroutine_threadsafe, work, _loop)
 
 
@@ -173,14 +173,14 @@ _commands: dict[tuple[str, str], Callable[[Any], Any]] = {}
 
 
 def register_view(path: str, view: Callable[[], Any]) -> None:
-    """Answer GET `path`, which is outside AWS, with the view's value as JSON, to callers on this machine only."""
+    """Answer GET `path`, which AWS does not have, with the view's value as JSON, to callers on this machine only."""
     register_command("GET", path, lambda _: view())
 
 
 def register_command(method: str, path: str, command: Callable[[Any], Any]) -> None:
-    """As `register_view`; the command, which may be a coroutine, gets the JSON that was sent, None for none.
+    """Like `register_view`; the command, which may be a coroutine function, gets the JSON of the body, or None.
 
-    Its ValueError is a 400.
+    A ValueError becomes a 400.
     """
     _commands[method, path] = command
 
@@ -209,7 +209,7 @@ _serve_commands()
 
 
 async def _advance(request: dict[str, float]) -> dict[str, float]:
-    """Put the cloud's clock forward by these seconds."""
+    """Put the cloud's clock forward by `seconds`."""
     await clock.advance(float(request["seconds"]))
     _concurrency.esm_wake.set()
     return {"now": clock.now()}
@@ -221,7 +221,7 @@ def _keep_credentials_on_the_clock_of_the_machine() -> None:
 
 
 def _date_answers_by_the_clock_of_the_machine() -> None:
-    """AWS's JavaScript SDK, with it the CDK's command, signs by the Date of the answers that it gets."""
+    """Date answers by the machine's clock: AWS's JavaScript SDK, which the CDK uses, signs by the Date it receives."""
     _app.formatdate = lambda usegmt: formatdate(clock.MACHINE.time(), usegmt=usegmt)
 
 

@@ -1,4 +1,4 @@
-"""Answers that are passed on while they are made."""
+"""Passes an answer on while it is being produced."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Relay:
-    """An answer on its way from a connection, which a thread reads, to a caller on the event loop."""
+    """Carries an answer from a connection, read by a thread, to a caller on the event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -19,14 +19,14 @@ class Relay:
         self.is_closed = False
 
     def attach(self, connection: socket.socket) -> None:
-        """The connection from which the pieces come."""
+        """Set the connection that the pieces come from."""
         with self._lock:
             self._connection = connection
         if self.is_closed:
             self.close()
 
     def detach(self) -> None:
-        """All pieces have come: the connection's next work is not this caller's."""
+        """Forget the connection: all pieces have come, and its next work belongs to another caller."""
         with self._lock:
             self._connection = None
 
@@ -34,15 +34,15 @@ class Relay:
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
 
     def end(self) -> None:
-        """No further piece comes."""
+        """Say that no further piece comes."""
         self._loop.call_soon_threadsafe(self._pieces.put_nowait, None)
 
     async def next_piece(self, seconds: float) -> bytes | None:
-        """The next piece, None after the last one; TimeoutError after this many seconds without one."""
+        """The next piece, None after the last; raises TimeoutError after this many seconds without one."""
         return await asyncio.wait_for(self._pieces.get(), max(0.0, seconds))
 
     def close(self) -> None:
-        """Cut the connection: nobody wants the rest."""
+        """Cut the connection because nobody wants the rest."""
         self.is_closed = True
         with self._lock, contextlib.suppress(OSError):
             if self._connection:
@@ -50,7 +50,7 @@ class Relay:
 
     @contextlib.contextmanager
     def closed_with(self, receive: Any) -> Iterator[asyncio.Future[None]]:
-        """Close it when the caller hangs up, which the future tells, and at the end."""
+        """Close the relay at the end, or earlier if the caller hangs up; the future is done then."""
         gone = asyncio.ensure_future(_disconnection(receive))
         gone.add_done_callback(lambda _: self.close())
         try:

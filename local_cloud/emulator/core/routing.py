@@ -1,4 +1,4 @@
-"""Requests to the services that MiniStack lacks: how each is found, authorized and answered."""
+"""Routes, authorizes and answers requests to services that MiniStack lacks."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -29,7 +29,7 @@ _services: dict[str, _Service] = {}
 def register_service(
     name: str, handler: Handler, *, authorize: Authorize, target_prefix: str = "", path: str = ""
 ) -> None:
-    """Serve a new AWS service, found by its X-Amz-Target prefix or by its path.
+    """Serve a new AWS service; its requests are recognized by X-Amz-Target prefix or by path.
 
     handler(method, path, headers, body, query) answers a request; authorize(headers, path, body) names its IAM action
     and the ARN of its resource.

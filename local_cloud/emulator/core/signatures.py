@@ -1,4 +1,4 @@
-"""Signature Version 4: the signatures that AWS refuses and MiniStack lets pass."""
+"""Signature Version 4: refuses signatures that AWS refuses and MiniStack accepts."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,13 +10,13 @@ _sigv4 = ministack.internals("ministack.core.sigv4", "parse_header_signature", "
 _s3 = ministack.internals("ministack.services.s3", "_error", "_qp", "_verify_presigned_sigv4")
 
 _WEEK_IN_SECONDS = 604_800
-_NOT_SIGNED = ("AccessDenied", "There were headers present in the request which were not signed")  # S3's words
+_NOT_SIGNED = ("AccessDenied", "There were headers present in the request which were not signed")  # S3's wording
 
-Parsed = Any  # a HeaderSignature, or the code and the message of a refusal
+Parsed = Any  # a HeaderSignature, or a refusal's code and message
 
 
 def _with_host(parse: Callable[[Mapping[str, Any]], Parsed]) -> Callable[[Mapping[str, Any]], Parsed]:
-    """A signature that leaves out the host would be valid at any other one."""
+    """Demand that the host is signed: otherwise the signature would be valid for any host."""
 
     def parse_with_host(given: Mapping[str, Any]) -> Parsed:
         found = parse(given)
@@ -33,7 +33,7 @@ def _with_host(parse: Callable[[Mapping[str, Any]], Parsed]) -> Callable[[Mappin
 
 
 def _with_possible_expiry(parse: Callable[[Mapping[str, Any]], Parsed]) -> Callable[[Mapping[str, Any]], Parsed]:
-    """The rule of S3, which MiniStack knows, for every service."""
+    """Apply S3's limit for X-Amz-Expires to every service."""
 
     def parse_with_possible_expiry(query: Mapping[str, Any]) -> Parsed:
         expires = _s3._qp(query, "X-Amz-Expires", "")
@@ -48,7 +48,7 @@ def _with_possible_expiry(parse: Callable[[Mapping[str, Any]], Parsed]) -> Calla
 
 
 def _verify_presigned_with_host() -> None:
-    """S3 reads the signatures of its links itself."""
+    """Demand a signed host in presigned S3 URLs, too, which S3 verifies itself."""
     verify = _s3._verify_presigned_sigv4
 
     def verify_presigned(method: str, path: str, headers: Any, query: Any) -> Any:
