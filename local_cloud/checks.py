@@ -10,20 +10,22 @@ from .assembly import Stack
 from .template_checks import api_requests, emulated_properties
 
 
-class TemplateError(Exception):
+class RefusedTemplateError(Exception):
     """A template that must not be deployed; the message names every finding."""
 
 
 def check(*stacks: Stack) -> None:
     """Check for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
 
-    All stacks must be in one region. An unchanged template is linted only once. Raises TemplateError.
+    All stacks must be in one region. An unchanged template is linted only once. Raises RefusedTemplateError.
     """
     for stack in stacks:
         if ignored := emulated_properties.findings(stack.template):
-            raise TemplateError(f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored))
+            raise RefusedTemplateError(
+                f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored)
+            )
         if refused := api_requests.findings(stack.template, stack.region):
-            raise TemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
+            raise RefusedTemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
     new = [each for each in stacks if not (_stamp(each).is_file() and _stamp(each).read_text() == _digest(each))]
     if new:  # together, since cfn-lint takes seconds to start
         lint([stack.template_path for stack in new], [stack.region for stack in new[:1]])
@@ -45,9 +47,9 @@ def _digest(stack: Stack) -> str:
 
 
 def lint(templates: Sequence[Path], regions: Sequence[str]) -> None:
-    """Raise TemplateError if cfn-lint has findings; except W3005, the CDK's redundant DependsOn."""
+    """Raise RefusedTemplateError if cfn-lint has findings; except W3005, the CDK's redundant DependsOn."""
     cfn_lint = str(Path(sys.executable).with_name("cfn-lint"))
     command = [cfn_lint, "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", *map(str, templates)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
-        raise TemplateError(f"cfn-lint refuses:\n{result.stdout}{result.stderr}")
+        raise RefusedTemplateError(f"cfn-lint refuses:\n{result.stdout}{result.stderr}")

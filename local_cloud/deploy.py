@@ -26,7 +26,7 @@ class DeployError(Exception):
 def deploy(cloud: LocalCloud, stack: Stack, progress: Progress = lambda _: None) -> dict[str, str]:
     """Create or update the stack and wait.
 
-    Returns its outputs. Raises TemplateError before anything is created, DeployError afterwards.
+    Returns its outputs. Raises RefusedTemplateError before anything is created, DeployError afterwards.
     """
     check(stack)
     bucket = _bootstrap(cloud, stack.region)

@@ -19,7 +19,7 @@ from local_cloud.machine.service import Service
 from local_cloud.machine.unit_file import UnitError, UnitFile
 
 
-class Machine:
+class Init:
     """The services of one machine, and its power switch."""
 
     def __init__(self, disk: Path) -> None:
@@ -133,7 +133,7 @@ def _unit_name(name: str) -> str:
     return name if "." in name else f"{name}.service"
 
 
-def _serve(machine: Machine, listener: socket.socket) -> None:
+def _serve(machine: Init, listener: socket.socket) -> None:
     """Answer systemctl, and the emulator: a verb and its names as JSON in, what it found or why it failed out."""
     verbs: dict[str, Callable[..., object]] = {
         "daemon-reload": machine.reload,
@@ -174,7 +174,7 @@ def _end_with_emulator() -> None:
 def main() -> None:
     disk = Path(sys.argv[1])
     threading.Thread(target=_end_with_emulator, daemon=True).start()
-    machine = Machine(disk)
+    machine = Init(disk)
     signal.signal(signal.SIGTERM, lambda *_: machine.power_off())
     listener = socket.create_server(("127.0.0.1", 0))
     os.environ["SLIPWAY_LOCAL_INIT_PORT"] = str(listener.getsockname()[1])

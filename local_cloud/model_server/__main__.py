@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from local_cloud.model_server.contract.answer import StartError
-from local_cloud.model_server.contract.server import Engine, ModelServer
+from local_cloud.model_server.contract.server import ContainerServer, Engine
 from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
 from local_cloud.model_server.djl.properties import read_properties, variables_of
 from local_cloud.model_server.text.catalog_row import row_of
@@ -22,7 +22,7 @@ def main(environment: Mapping[str, str]) -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     engine = _engine(environment)
     port = int(environment["SAGEMAKER_BIND_TO_PORT"])
-    server = ModelServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
+    server = ContainerServer(port, engine, _seconds(environment, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN"))
     print(f"model loaded, listening on 127.0.0.1:{server.server_port}", flush=True)
     try:
         server.serve_forever()

@@ -20,7 +20,7 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
-from local_cloud.checks import TemplateError, check
+from local_cloud.checks import RefusedTemplateError, check
 from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.network import put_network
@@ -105,7 +105,7 @@ def run(
         WeightsFolderError,
         SynthesisError,
         LocalCloudError,
-        TemplateError,
+        RefusedTemplateError,
         DeployError,
         PortError,
     ) as error:

@@ -13,7 +13,7 @@ import pytest
 from llm_hosting.archive import pack
 from local_cloud.cloud import Credentials, LocalCloud
 from local_cloud.model_server.contract.answer import StartError
-from local_cloud.model_server.djl.messages import Request
+from local_cloud.model_server.djl.messages import RankRequest
 from local_cloud.model_server.djl.ranks import LoadError, Ranks
 from support.s3_recorder import Request as S3Request
 from support.s3_recorder import S3Recorder
@@ -192,12 +192,12 @@ def test_a_rank_that_starts_late_finds_everything_done(weights: Weights, tmp_pat
     ranks = Ranks(folder, environment, 2)
     first, second = ranks._connections
     try:
-        first.send(Request({"tensor_parallel_degree": 2}))
+        first.send(RankRequest({"tensor_parallel_degree": 2}))
         deadline = time.monotonic() + 120
         while not (tmp_path / "tmp" / "model" / "DONE").exists():
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        second.send(Request({"tensor_parallel_degree": 2}))
+        second.send(RankRequest({"tensor_parallel_degree": 2}))
         assert [first.recv().status, second.recv().status] == [204, 204]
     finally:
         ranks.stop()

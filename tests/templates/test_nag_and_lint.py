@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from local_cloud.assembly import Stack, read_stacks
-from local_cloud.checks import TemplateError, lint
+from local_cloud.checks import RefusedTemplateError, lint
 
 # Standard, opt-in and absent from the CDK's account facts, China, GovCloud.
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2", "af-south-1", "cn-north-1", "us-gov-west-1"]
@@ -68,5 +68,5 @@ def test_cfn_lint_finds_a_planted_fault(assembly: Path, tmp_path: Path) -> None:
     template = next(stack.template for stack in read_stacks(assembly) if stack.name == "gpt2")
     template["Resources"]["Planted"] = {"Type": "AWS::Logs::LogGroup", "Properties": {"Retention": 3}}
     (path := tmp_path / "planted.json").write_text(json.dumps(template))
-    with pytest.raises(TemplateError, match="Retention"):
+    with pytest.raises(RefusedTemplateError, match="Retention"):
         lint([path], ["us-east-1"])

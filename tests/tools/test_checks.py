@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_cloud.assembly import Stack
-from local_cloud.checks import TemplateError, check
+from local_cloud.checks import RefusedTemplateError, check
 from support.template_parts import Template, all_of, properties
 
 
@@ -48,7 +48,7 @@ def test_it_is_refused_by_name(
     template = stacks["gpt2"].template
     plant(template)
     (path := tmp_path / "planted.json").write_text(json.dumps(template))
-    with pytest.raises(TemplateError, match=said):
+    with pytest.raises(RefusedTemplateError, match=said):
         check(replace(stacks["gpt2"], template_path=path))
 
 

@@ -17,7 +17,7 @@ from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.ec2 import faults, network, sleepers
 from local_cloud.emulator.ec2.launch import Launch
 from local_cloud.emulator.ec2.metadata import MetadataService
-from local_cloud.emulator.ec2.refusal import RefusedError
+from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.services import iam
 from local_cloud.machine import clock as machine_clock
 from local_cloud.machine import commands, python
@@ -35,7 +35,7 @@ _AGENT_ACTIONS = ("ssm:UpdateInstanceInformation", "ssmmessages:CreateControlCha
 boot_seconds = 1.0
 
 
-class Instance:
+class Ec2Instance:
     """An instance; `record` is MiniStack's, which DescribeInstances shows."""
 
     def __init__(self, record: dict[str, Any], launch: Launch) -> None:
@@ -239,7 +239,7 @@ class Instance:
 
 def check_capacity(instance_type: str) -> None:
     if faults.take("no_capacity"):
-        raise RefusedError(
+        raise Ec2Error(
             "InsufficientInstanceCapacity",
             f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you requested.",
             500,

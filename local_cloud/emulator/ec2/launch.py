@@ -8,7 +8,7 @@ from typing import Any
 
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import network
-from local_cloud.emulator.ec2.refusal import RefusedError
+from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.services import iam
 
 _ec2 = ministack.internals(
@@ -51,7 +51,7 @@ class Launch:
 def resolve(request: dict[str, Any]) -> Launch:
     """The launch for a request with the names of the API; its own members win over the template's.
 
-    Raises RefusedError.
+    Raises Ec2Error.
     """
     network.make_defaults()
     template, own_tags = _template(request.get("LaunchTemplate"))
@@ -60,7 +60,7 @@ def resolve(request: dict[str, Any]) -> Launch:
     instance_type = members.get("InstanceType", "m1.small")
     architecture = "arm64" if image_id == _ARM_IMAGE else "x86_64"
     if architecture != ("arm64" if _ARM_TYPE.match(instance_type) else "x86_64"):
-        raise RefusedError(
+        raise Ec2Error(
             "InvalidParameterValue",
             f"The architecture of the instance type {instance_type} does not match that of the AMI {image_id}.",
         )
@@ -101,7 +101,7 @@ def _template(specification: dict[str, Any] | None) -> tuple[dict[str, Any], lis
         (each for each in known if name and name == each["LaunchTemplateName"]), None
     )
     if found is None:
-        raise RefusedError(
+        raise Ec2Error(
             "InvalidLaunchTemplateId.NotFound",
             f"The specified launch template, with template ID {template_id}, does not exist.",
         )
@@ -112,7 +112,7 @@ def _template(specification: dict[str, Any] | None) -> tuple[dict[str, Any], lis
             marks = {"id": found["LaunchTemplateId"], "version": str(version["VersionNumber"])}
             tags = [{"Key": f"aws:ec2launchtemplate:{name}", "Value": value} for name, value in marks.items()]
             return version["LaunchTemplateData"], tags
-    raise RefusedError(
+    raise Ec2Error(
         "InvalidLaunchTemplateId.VersionNotFound",
         f"Could not find the specified version {wanted} for the launch template with ID {template_id}.",
     )
@@ -123,11 +123,11 @@ def _image(image_id: str) -> str:
         name = image_id.removeprefix("resolve:ssm:")
         value = _ssm.resolve_parameter_value(name)
         if not value:
-            raise RefusedError("InvalidParameterValue", f"The parameter {name} of the image can't be resolved.")
+            raise Ec2Error("InvalidParameterValue", f"The parameter {name} of the image can't be resolved.")
         return str(value)
     if not re.fullmatch(r"ami-[0-9a-f]{8,17}", image_id):
         code, words = ("InvalidAMIID.Malformed", f'Invalid id: "{image_id}"')
-        raise RefusedError(*(code, words) if image_id else ("MissingParameter", "The request must contain ImageId"))
+        raise Ec2Error(*(code, words) if image_id else ("MissingParameter", "The request must contain ImageId"))
     return image_id
 
 
@@ -136,22 +136,22 @@ def _place(members: dict[str, Any]) -> tuple[str, list[str], bool]:
     interfaces = members.get("NetworkInterfaces", [])
     for name, words in (("SubnetId", "subnet ID"), ("SecurityGroupIds", "security groups")):
         if interfaces and members.get(name):
-            raise RefusedError(
+            raise Ec2Error(
                 "InvalidParameterCombination",
                 f"Network interfaces and an instance-level {words} may not be specified on the same request",
             )
     (interface,) = interfaces or [{}]
     subnet_id = interface.get("SubnetId") or members.get("SubnetId") or _ec2._DEFAULT_SUBNET_ID
     if subnet_id not in _ec2._subnets:
-        raise RefusedError("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
+        raise Ec2Error("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
     vpc = _ec2._subnets[subnet_id]["VpcId"]
     groups = interface.get("Groups") or members.get("SecurityGroupIds") or [_ec2._DEFAULT_SG_ID]
     for group in groups:
         if group not in _ec2._security_groups:
-            raise RefusedError("InvalidGroup.NotFound", f"The security group '{group}' does not exist")
+            raise Ec2Error("InvalidGroup.NotFound", f"The security group '{group}' does not exist")
         if _ec2._security_groups[group]["VpcId"] != vpc:
             words = f"Security group {group} and subnet {subnet_id} belong to different networks."
-            raise RefusedError("InvalidParameter", words)
+            raise Ec2Error("InvalidParameter", words)
     public = interface.get("AssociatePublicIpAddress")
     if public is None:
         public = network.subnet_assigns_public_address(subnet_id)
@@ -164,7 +164,7 @@ def _profile(given: dict[str, Any] | None) -> dict[str, Any] | None:
     found: dict[str, Any] | None = _iam._lookup_instance_profile(name=given.get("Name", ""), arn=given.get("Arn", ""))
     if found is None:
         named = given.get("Name") or given.get("Arn")
-        raise RefusedError(
+        raise Ec2Error(
             "InvalidParameterValue",
             f"Value ({named}) for parameter iamInstanceProfile is invalid. Invalid IAM Instance Profile",
         )
@@ -180,13 +180,13 @@ def _role_arn(profile: dict[str, Any] | None) -> str | None:
 
 
 def check_user_data(given: str) -> bytes:
-    """The decoded user data. Raises RefusedError."""
+    """The decoded user data. Raises Ec2Error."""
     try:
         decoded = base64.b64decode(given, validate=True)
     except (binascii.Error, ValueError):
-        raise RefusedError("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.") from None
+        raise Ec2Error("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.") from None
     if len(decoded) > _LONGEST_USER_DATA:
-        raise RefusedError("InvalidParameterValue", f"User data is limited to {_LONGEST_USER_DATA} bytes")
+        raise Ec2Error("InvalidParameterValue", f"User data is limited to {_LONGEST_USER_DATA} bytes")
     return decoded
 
 
@@ -195,7 +195,7 @@ def _volume(mappings: list[dict[str, Any]]) -> dict[str, Any]:
     volume: dict[str, Any] = next((each["Ebs"] for each in mappings if each["DeviceName"] == "/dev/xvda"), {})
     size = int(volume.get("VolumeSize", _IMAGE_GB))
     if size < _IMAGE_GB:
-        raise RefusedError(
+        raise Ec2Error(
             "InvalidBlockDeviceMapping",
             f"Volume of size {size}GB is smaller than snapshot of the image, expect size >= {_IMAGE_GB}GB",
         )

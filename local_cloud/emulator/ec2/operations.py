@@ -8,8 +8,8 @@ from urllib.parse import parse_qs
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import faults, launch, network
 from local_cloud.emulator.ec2 import instance as instances_of
-from local_cloud.emulator.ec2.instance import Instance, check_capacity
-from local_cloud.emulator.ec2.refusal import RefusedError
+from local_cloud.emulator.ec2.instance import Ec2Instance, check_capacity
+from local_cloud.emulator.ec2.refusal import Ec2Error
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",
@@ -40,8 +40,8 @@ _ON_INSTANCES = ("ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstan
 _STOPPABLE = ("running", "stopping", "stopped")
 
 
-def run(request: dict[str, Any], count: int = 1) -> list[Instance]:
-    """Launch instances; the request has the names of the API. Raises RefusedError."""
+def run(request: dict[str, Any], count: int = 1) -> list[Ec2Instance]:
+    """Launch instances; the request has the names of the API. Raises Ec2Error."""
     wanted = launch.resolve(request)
     check_capacity(wanted.instance_type)
     profile = wanted.profile and {"Arn": wanted.profile["Arn"], "Id": wanted.profile["InstanceProfileId"]}
@@ -51,7 +51,7 @@ def run(request: dict[str, Any], count: int = 1) -> list[Instance]:
     return [_made(record, wanted) for record in records]
 
 
-def _made(record: dict[str, Any], wanted: launch.Launch) -> Instance:
+def _made(record: dict[str, Any], wanted: launch.Launch) -> Ec2Instance:
     (mapping,) = record["BlockDeviceMappings"]
     volume = {name: value for name, value in wanted.volume.items() if name != "DeleteOnTermination"}
     _ec2._volumes[mapping["Ebs"]["VolumeId"]].update(volume)
@@ -59,15 +59,15 @@ def _made(record: dict[str, Any], wanted: launch.Launch) -> Instance:
     record["Architecture"] = wanted.architecture
     if wanted.tags:
         _ec2._tags[record["InstanceId"]] = wanted.tags
-    made = instances[record["InstanceId"]] = Instance(record, wanted)
+    made = instances[record["InstanceId"]] = Ec2Instance(record, wanted)
     return made
 
 
-def find(instance_id: str) -> Instance:
-    """Raises RefusedError for an unknown one."""
+def find(instance_id: str) -> Ec2Instance:
+    """Raises Ec2Error for an unknown one."""
     if instance_id not in instances or instance_id not in _ec2._instances:
-        raise RefusedError("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
-    found: Instance = instances[instance_id]
+        raise Ec2Error("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
+    found: Ec2Instance = instances[instance_id]
     return found
 
 
@@ -83,7 +83,7 @@ def _run_instances(parameters: Parameters) -> Answer:
     }
     least, most = (int(_ec2._p(parameters, name) or 1) for name in ("MinCount", "MaxCount"))
     if least > most:
-        raise RefusedError("InvalidParameterCombination", "MinCount must not exceed MaxCount.")
+        raise Ec2Error("InvalidParameterCombination", "MinCount must not exceed MaxCount.")
     made = run(request | {"LaunchTemplate": template}, most)
     items = "".join(_ec2._instance_xml(each.record) for each in made)
     return _answer("RunInstancesResponse", f"<reservationId>r-{made[0].id[2:]}</reservationId>", items)
@@ -93,41 +93,41 @@ def _start_instances(parameters: Parameters) -> Answer:
     found = _named(parameters)
     for each in found:
         if each.state not in _STARTABLE:
-            raise RefusedError(
+            raise Ec2Error(
                 "IncorrectInstanceState", f"The instance '{each.id}' is not in a state from which it can be started."
             )
     for each in found:
         if each.state == "stopped":
             check_capacity(each.launch.instance_type)
-    return _changes("StartInstancesResponse", found, Instance.start)
+    return _changes("StartInstancesResponse", found, Ec2Instance.start)
 
 
 def _stop_instances(parameters: Parameters) -> Answer:
     found = _named(parameters)
     for each in found:
         if each.state not in _STOPPABLE:
-            raise RefusedError(
+            raise Ec2Error(
                 "IncorrectInstanceState", f"This instance '{each.id}' is not in a state from which it can be stopped."
             )
-    return _changes("StopInstancesResponse", found, Instance.stop)
+    return _changes("StopInstancesResponse", found, Ec2Instance.stop)
 
 
 def _terminate_instances(parameters: Parameters) -> Answer:
-    return _changes("TerminateInstancesResponse", _named(parameters), Instance.terminate)
+    return _changes("TerminateInstancesResponse", _named(parameters), Ec2Instance.terminate)
 
 
 def _reboot_instances(parameters: Parameters) -> Answer:
-    raise RefusedError("UnsupportedOperation", "The local cloud's instances are stopped and started, not rebooted.")
+    raise Ec2Error("UnsupportedOperation", "The local cloud's instances are stopped and started, not rebooted.")
 
 
-def _named(parameters: Parameters) -> list[Instance]:
+def _named(parameters: Parameters) -> list[Ec2Instance]:
     ids = _ec2._parse_member_list(parameters, "InstanceId")
     if not ids:
-        raise RefusedError("MissingParameter", "The request must contain the parameter InstanceId")
+        raise Ec2Error("MissingParameter", "The request must contain the parameter InstanceId")
     return [find(each) for each in ids]
 
 
-def _changes(root: str, found: list[Instance], change: Callable[[Instance], Any]) -> Answer:
+def _changes(root: str, found: list[Ec2Instance], change: Callable[[Ec2Instance], Any]) -> Answer:
     before = [dict(each.record["State"]) for each in found]
     for each in found:
         change(each)
@@ -185,7 +185,7 @@ def _refusing(operation: Callable[[Parameters], Answer]) -> Callable[[Parameters
     def handle(parameters: Parameters) -> Answer:
         try:
             return operation(parameters)
-        except RefusedError as error:
+        except Ec2Error as error:
             return error.answer()
 
     return handle

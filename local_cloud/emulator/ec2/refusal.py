@@ -5,7 +5,7 @@ from local_cloud.emulator.core import ministack
 _ec2 = ministack.internals("ministack.services.ec2", "_error", "_esc")
 
 
-class RefusedError(Exception):
+class Ec2Error(Exception):
     """A request that EC2 refuses; `status` is 500 where EC2 itself can't serve it."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.sagemaker.asynchronous.queue import AsyncQueue
 from local_cloud.emulator.sagemaker.containers.execution_role import demand_publishing, pull_image
-from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, StartError
+from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, ContainerStartError
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.model_data import fetch_model_data
 from local_cloud.emulator.services import cloudwatch, iam
@@ -124,7 +124,7 @@ class Endpoint:
     def _start(self) -> None:
         try:
             self.group = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
-        except StartError as error:
+        except ContainerStartError as error:
             self._enter("Failed", str(error))
         else:
             self._enter("InService")
@@ -146,10 +146,10 @@ class Endpoint:
             watch = float(policy.get("TerminationWaitInSeconds", 0))
             self.watched_until = time.time() + clock.shortened(watch)
             _bake(watch, alarms)
-        except (StartError, RollbackError) as error:
+        except (ContainerStartError, RollbackError) as error:
             # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
             # rollback by an alarm there is none.
-            self._enter("RollingBack", str(error) if isinstance(error, StartError) else "")
+            self._enter("RollingBack", str(error) if isinstance(error, ContainerStartError) else "")
             self.group = old
             self.config, self._model, self.desired_count = before
             surplus = new
@@ -165,7 +165,7 @@ class Endpoint:
         before, self.desired_count = self.desired_count, count
         try:
             self.group.scale_to(count)
-        except StartError as error:
+        except ContainerStartError as error:
             self.desired_count = before
             self._enter("InService", str(error))
         else:
@@ -179,7 +179,7 @@ class Endpoint:
         self._enter("Deleted")
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> InstanceGroup:
-        """Start a group; raises StartError when its instances do not come up within so many seconds."""
+        """Start a group; raises ContainerStartError when its instances do not come up within so many seconds."""
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
@@ -201,7 +201,7 @@ class Endpoint:
         group = InstanceGroup(spec)
         try:
             group.scale_to(count)
-        except StartError:
+        except ContainerStartError:
             group.stop(drain=False)
             raise
         return group
@@ -221,7 +221,7 @@ def _loading_seconds(given: str) -> float:
     try:
         return float(given)
     except ValueError:
-        raise StartError(f"{_LOADING}: {given!r} is not a number of seconds") from None
+        raise ContainerStartError(f"{_LOADING}: {given!r} is not a number of seconds") from None
 
 
 def _most_at_once(asynchronous: dict[str, Any]) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.core.relay import Relay
 from local_cloud.emulator.sagemaker.containers.call import OpenAnswer
-from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE, count_invocation
 from local_cloud.emulator.services import cloudwatch
@@ -30,7 +30,7 @@ class _StreamCutError(Exception):
     """A test has ordered that the stream ends within a character."""
 
 
-def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: Instance, fault: str) -> None:
+def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: EndpointInstance, fault: str) -> None:
     """Pass on what the container sends until it ends; on a thread of its own. Gives the instance back."""
     started, failure = opened.started, None
     cut = random.Random(next(_NUMBERS))

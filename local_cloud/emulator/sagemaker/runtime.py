@@ -18,7 +18,7 @@ from local_cloud.emulator.sagemaker.containers.call import (
     call_container,
     open_answer,
 )
-from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.metrics import count_invocation
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
@@ -79,7 +79,7 @@ def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: 
     return _model_error(group, answer)
 
 
-def _instance_for(name: str, body: bytes) -> tuple[InstanceGroup, Instance] | tuple[None, None]:
+def _instance_for(name: str, body: bytes) -> tuple[InstanceGroup, EndpointInstance] | tuple[None, None]:
     """An instance for an invocation, with its group; none when there is no healthy one. Raises InvalidRequestError."""
     endpoint = _find_endpoint(name, asynchronous=False)
     if len(body) > _MAX_PAYLOAD_BYTES:
@@ -108,13 +108,15 @@ def _find_endpoint(name: str, *, asynchronous: bool) -> Endpoint:
     return endpoint
 
 
-def _take_instance(endpoint: Endpoint) -> tuple[InstanceGroup, Instance] | None:
+def _take_instance(endpoint: Endpoint) -> tuple[InstanceGroup, EndpointInstance] | None:
     group = endpoint.group
     instance = group.take_instance() if group else None
     return (group, instance) if group and instance else None
 
 
-def _forward(group: InstanceGroup, instance: Instance, headers: dict[str, str], body: bytes) -> ministack.Answer:
+def _forward(
+    group: InstanceGroup, instance: EndpointInstance, headers: dict[str, str], body: bytes
+) -> ministack.Answer:
     started = time.monotonic()
     answer = call_container(
         instance,

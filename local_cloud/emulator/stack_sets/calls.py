@@ -7,8 +7,8 @@ from typing import Any
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import organization
 from local_cloud.emulator.stack_sets.operation import Operation, Target
-from local_cloud.emulator.stack_sets.refusal import RefusedError
-from local_cloud.emulator.stack_sets.stack_set import Instance, StackSet, stack_sets
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
+from local_cloud.emulator.stack_sets.stack_set import StackInstance, StackSet, stack_sets
 from local_cloud.emulator.stack_sets.templates import owner
 
 _handlers = ministack.internals("ministack.services.cloudformation.handlers", "_ACTION_HANDLERS")
@@ -34,7 +34,7 @@ def _stack_set(parameters: Parameters) -> StackSet:
     for each in _in_account(parameters):
         if name in (each.name, each.id, each.arn):
             return each
-    raise RefusedError("StackSetNotFoundException", f"StackSet {name} not found")
+    raise StackSetsError("StackSetNotFoundException", f"StackSet {name} not found")
 
 
 def _describe_stack_set(parameters: Parameters) -> dict[str, Any]:
@@ -94,13 +94,13 @@ def _describe_instance(parameters: Parameters) -> dict[str, Any]:
     target = (_given(parameters, "StackInstanceAccount"), _given(parameters, "StackInstanceRegion"))
     if target not in found.instances:
         message = f"Stack instance for StackSet {found.name}, account {target[0]} and region {target[1]} not found"
-        raise RefusedError("StackInstanceNotFoundException", message)
+        raise StackSetsError("StackInstanceNotFoundException", message)
     each = found.instances[target]
     overrides = [{"ParameterKey": name, "ParameterValue": value} for name, value in each.overrides.items()]
     return {"StackInstance": _instance(found, target, each) | {"ParameterOverrides": overrides}}
 
 
-def _instance(stack_set: StackSet, target: Target, each: Instance) -> dict[str, Any]:
+def _instance(stack_set: StackSet, target: Target, each: StackInstance) -> dict[str, Any]:
     return {
         "StackSetId": stack_set.id,
         "Account": target[0],
@@ -130,7 +130,7 @@ def _operation_of(stack_set: StackSet, parameters: Parameters) -> Operation:
     for each in stack_set.operations:
         if each.id == wanted:
             return each
-    raise RefusedError("OperationNotFoundException", f"Operation with id {wanted} not found")
+    raise StackSetsError("OperationNotFoundException", f"Operation with id {wanted} not found")
 
 
 def _operation(each: Operation) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _list_results(parameters: Parameters) -> dict[str, Any]:
 def _activate_access(parameters: Parameters) -> dict[str, Any]:
     account = ministack.account_id()
     if organization.management_account(account) != account:
-        raise RefusedError("InvalidOperationException", "Only the management account activates trusted access.")
+        raise StackSetsError("InvalidOperationException", "Only the management account activates trusted access.")
     organization.with_trusted_access.add(account)
     return {}
 
@@ -176,7 +176,7 @@ def _answering(action: str, operation: Callable[[Parameters], dict[str, Any]]) -
     def handle(parameters: Parameters) -> Any:
         try:
             content = operation(parameters)
-        except RefusedError as error:
+        except StackSetsError as error:
             return _helpers._error(error.code, str(error))
         more = ""
         if "Summaries" in content:

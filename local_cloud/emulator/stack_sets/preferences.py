@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
 _STRICT = "STRICT_FAILURE_TOLERANCE"
 
@@ -18,7 +18,7 @@ class Preferences:
     def __post_init__(self) -> None:
         for name in ("FailureTolerance", "MaxConcurrent"):
             if {f"{name}Count", f"{name}Percentage"} <= set(self.given):
-                raise RefusedError("ValidationError", f"You can specify either {name}Count or {name}Percentage.")
+                raise StackSetsError("ValidationError", f"You can specify either {name}Count or {name}Percentage.")
 
     @property
     def is_strict(self) -> bool:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from local_cloud.emulator.core import ministack
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
 _iam = ministack.internals("ministack.services.iam", "_roles")
 
@@ -14,12 +14,12 @@ _HOME = "us-east-1"  # IAM is global
 
 
 def administration_role(account: str, arn: str) -> str:
-    """The ARN of the administrator's role, by default the one with AWS's name. Raises RefusedError."""
+    """The ARN of the administrator's role, by default the one with AWS's name. Raises StackSetsError."""
     arn = arn or f"arn:aws:iam::{account}:role/{ADMINISTRATION}"
     if not _trusts(account, arn, "cloudformation.amazonaws.com"):
         name = arn.rpartition("/")[2]
         message = f"Account {account} should have '{name}' role with trust relationship to CloudFormation service."
-        raise RefusedError("ValidationError", message)
+        raise StackSetsError("ValidationError", message)
     return arn
 
 

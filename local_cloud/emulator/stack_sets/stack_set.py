@@ -9,14 +9,14 @@ from typing import Any
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import instance_stack, roles
 from local_cloud.emulator.stack_sets.operation import Operation, Result, Target
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
 # By name, in the account and region that own them.
 stack_sets: Any = ministack.scoped_store()
 
 
 @dataclass
-class Instance:
+class StackInstance:
     """A target that belongs to the set, with or without a stack; `status` is CURRENT, OUTDATED or INOPERABLE."""
 
     unit: str
@@ -39,7 +39,7 @@ class StackSet:
     properties: dict[str, Any]
     body: str
     id: str = ""
-    instances: dict[Target, Instance] = field(default_factory=dict)
+    instances: dict[Target, StackInstance] = field(default_factory=dict)
     operations: list[Operation] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -76,18 +76,18 @@ class StackSet:
 
     def add(self, targets: dict[Target, str], overrides: dict[str, str]) -> None:
         for target, unit in targets.items():
-            made = Instance(unit, overrides, f"StackSet-{self.name}-{uuid.uuid4()}")
+            made = StackInstance(unit, overrides, f"StackSet-{self.name}-{uuid.uuid4()}")
             known = self.instances.setdefault(target, made)
             known.unit, known.overrides = unit, overrides
 
     async def run(self, operation: Operation, *, queues: bool = False) -> None:
         """Create, update or delete the stacks of the operation's targets, after the operations before it.
 
-        queues: even without managed execution. Raises RefusedError.
+        queues: even without managed execution. Raises StackSetsError.
         """
         if self._turn.locked() and not (queues or self.queues):
             message = f"Another Operation on StackSet {self.arn} is in progress"
-            raise RefusedError("OperationInProgressException", message)
+            raise StackSetsError("OperationInProgressException", message)
         self.operations.append(operation)
         async with self._turn:
             for target in operation.targets:

@@ -4,7 +4,7 @@ from typing import Any
 
 from local_cloud.emulator.stack_sets.operation import Target
 from local_cloud.emulator.stack_sets.organization import accounts_below
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
 Group = dict[str, Any]  # of the property StackInstancesGroup
 
@@ -12,15 +12,17 @@ Group = dict[str, Any]  # of the property StackInstancesGroup
 def targets(group: Group, management: str | None) -> dict[Target, str]:
     """Each target of a group with the unit that it is in by name, "" without one.
 
-    management: the management account; None = self-managed. Raises RefusedError.
+    management: the management account; None = self-managed. Raises StackSetsError.
     """
     given = group["DeploymentTargets"]
     units, accounts = given.get("OrganizationalUnitIds") or [], given.get("Accounts") or []
     if "AccountsUrl" in given:
-        raise RefusedError("ValidationError", "The local cloud reads no AccountsUrl.")
+        raise StackSetsError("ValidationError", "The local cloud reads no AccountsUrl.")
     if management is None:
         if units or not accounts:
-            raise RefusedError("ValidationError", "A self-managed stack set needs Accounts, not OrganizationalUnitIds.")
+            raise StackSetsError(
+                "ValidationError", "A self-managed stack set needs Accounts, not OrganizationalUnitIds."
+            )
         found: dict[str, str] = dict.fromkeys(accounts, "")
     else:
         found = _in_units(units, set(accounts), given.get("AccountFilterType"), management)
@@ -29,16 +31,16 @@ def targets(group: Group, management: str | None) -> dict[Target, str]:
 
 def _in_units(units: list[str], accounts: set[str], kind: str | None, management: str) -> dict[str, str]:
     if not units:
-        raise RefusedError("ValidationError", "A service-managed stack set needs OrganizationalUnitIds.")
+        raise StackSetsError("ValidationError", "A service-managed stack set needs OrganizationalUnitIds.")
     if bool(accounts) != (kind in ("INTERSECTION", "DIFFERENCE")):
         # UNION "is not supported for CreateStackInstances operations" (the API's reference).
-        raise RefusedError("ValidationError", "Accounts need the AccountFilterType INTERSECTION or DIFFERENCE.")
+        raise StackSetsError("ValidationError", "Accounts need the AccountFilterType INTERSECTION or DIFFERENCE.")
     found: dict[str, str] = {}
     for unit in units:
         try:
             inside = accounts_below(unit, management)
         except KeyError:
-            raise RefusedError("ValidationError", f"Organizational unit {unit} does not exist.") from None
+            raise StackSetsError("ValidationError", f"Organizational unit {unit} does not exist.") from None
         if kind:
             inside = inside & accounts if kind == "INTERSECTION" else inside - accounts
         found |= dict.fromkeys(sorted(inside), unit)
@@ -48,7 +50,7 @@ def _in_units(units: list[str], accounts: set[str], kind: str | None, management
 def demand_one_set_of_overrides(groups: list[Group]) -> None:
     """As the handler of the resource type: a unit, or a self-managed account in a region, has one set of overrides.
 
-    Raises RefusedError.
+    Raises StackSetsError.
     """
     known: dict[Any, Any] = {}
     for group in groups:
@@ -57,4 +59,4 @@ def demand_one_set_of_overrides(groups: list[Group]) -> None:
             for each in given.get("OrganizationalUnitIds") or given.get("Accounts") or []:
                 if known.setdefault((each, region), overrides) != overrides:
                     message = f"{each} cannot be associated with more than one Parameters set"
-                    raise RefusedError("InvalidRequest", message)
+                    raise StackSetsError("InvalidRequest", message)

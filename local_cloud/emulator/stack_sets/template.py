@@ -3,7 +3,7 @@
 from typing import Any
 
 from local_cloud.emulator.core import ministack
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 from local_cloud.emulator.stack_sets.stack_set import parameters_of
 
 _engine = ministack.internals("ministack.services.cloudformation.engine", "_parse_template", "_resolve_parameters")
@@ -13,16 +13,16 @@ _handlers = ministack.internals(
 
 
 def read(properties: dict[str, Any]) -> str:
-    """The body of the template, checked. Raises RefusedError.
+    """The body of the template, checked. Raises StackSetsError.
 
     The limits: 51,200 bytes as TemplateBody, 1 MB behind a TemplateURL.
     """
     given = {name: [properties[name]] for name in ("TemplateBody", "TemplateURL") if properties.get(name)}
     if len(given) != 1:
-        raise RefusedError("ValidationError", "Either Template URL or Template Body must be specified.")
+        raise StackSetsError("ValidationError", "Either Template URL or Template Body must be specified.")
     body, refusal = _handlers._resolve_template(given)
     if refusal:
-        raise RefusedError("ValidationError", refusal[2].decode())
+        raise StackSetsError("ValidationError", refusal[2].decode())
     _check(body, properties)
     return str(body)
 
@@ -31,16 +31,16 @@ def _check(body: str, properties: dict[str, Any]) -> None:
     try:
         template = _engine._parse_template(body)
     except Exception as error:
-        raise RefusedError("ValidationError", f"Template format error: {error}") from error
+        raise StackSetsError("ValidationError", f"Template format error: {error}") from error
     kinds = {each.get("Type") for each in template["Resources"].values()}
     if properties["PermissionModel"] == "SERVICE_MANAGED":
         if _handlers._uses_macro(template):
-            raise RefusedError("ValidationError", "Service-managed stack sets do not support macros in templates.")
+            raise StackSetsError("ValidationError", "Service-managed stack sets do not support macros in templates.")
         if "AWS::CloudFormation::Stack" in kinds:
-            raise RefusedError("ValidationError", "Service-managed stack sets do not support nested stacks.")
+            raise StackSetsError("ValidationError", "Service-managed stack sets do not support nested stacks.")
     required, _ = _handlers._required_capabilities(template, strict=True)
     if missing := [each for each in required if not _acknowledged(each, properties.get("Capabilities") or [])]:
-        raise RefusedError("InsufficientCapabilitiesException", f"Requires capabilities : [{', '.join(missing)}]")
+        raise StackSetsError("InsufficientCapabilitiesException", f"Requires capabilities : [{', '.join(missing)}]")
     _check_parameters(template, properties)
 
 
@@ -54,10 +54,10 @@ def _check_parameters(template: dict[str, Any], properties: dict[str, Any]) -> N
     groups = properties.get("StackInstancesGroup") or []
     for values in [own, *(own | parameters_of(group.get("ParameterOverrides")) for group in groups)]:
         if unknown := sorted(set(values) - set(template.get("Parameters") or {})):
-            raise RefusedError("ValidationError", f"Parameters: [{', '.join(unknown)}] do not exist in the template")
+            raise StackSetsError("ValidationError", f"Parameters: [{', '.join(unknown)}] do not exist in the template")
         try:
             _engine._resolve_parameters(
                 template, [{"Key": name, "Value": value, "UsePreviousValue": False} for name, value in values.items()]
             )
         except ValueError as error:
-            raise RefusedError("ValidationError", str(error)) from error
+            raise StackSetsError("ValidationError", str(error)) from error

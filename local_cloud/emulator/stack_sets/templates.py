@@ -10,7 +10,7 @@ from local_cloud.emulator.core import ministack
 from local_cloud.emulator.stack_sets import organization, roles, template
 from local_cloud.emulator.stack_sets.operation import Operation, Target
 from local_cloud.emulator.stack_sets.preferences import Preferences
-from local_cloud.emulator.stack_sets.refusal import RefusedError
+from local_cloud.emulator.stack_sets.refusal import StackSetsError
 from local_cloud.emulator.stack_sets.stack_set import StackSet, parameters_of, stack_sets
 from local_cloud.emulator.stack_sets.targets import Group, demand_one_set_of_overrides, targets
 
@@ -34,12 +34,12 @@ class OperationFailedError(Exception):
 
 
 def owner(call_as: str | None, *, service_managed: bool) -> str:
-    """The account that owns the sets a caller means. Raises RefusedError."""
+    """The account that owns the sets a caller means. Raises StackSetsError."""
     account = ministack.account_id()
     management = organization.management_account(account)
     if not service_managed:
         if call_as == "DELEGATED_ADMIN":
-            raise RefusedError("ValidationError", "CallAs must be SELF for self-managed stack sets.")
+            raise StackSetsError("ValidationError", "CallAs must be SELF for self-managed stack sets.")
         return account
     entitled = (
         organization.is_delegated_administrator(account) if call_as == "DELEGATED_ADMIN" else account == management
@@ -49,16 +49,16 @@ def owner(call_as: str | None, *, service_managed: bool) -> str:
             "You must be the management account or delegated admin account of an organization before operating a "
             "SERVICE_MANAGED stack set"
         )
-        raise RefusedError("ValidationError", message)
+        raise StackSetsError("ValidationError", message)
     return management
 
 
 def _checked(properties: Properties) -> tuple[str, str]:
-    """The owner's account and the template's body. Raises RefusedError."""
+    """The owner's account and the template's body. Raises StackSetsError."""
     service_managed = properties["PermissionModel"] == "SERVICE_MANAGED"
     account = owner(properties.get("CallAs"), service_managed=service_managed)
     if bool(properties.get("AutoDeployment")) != service_managed:
-        raise RefusedError("ValidationError", "AutoDeployment is for service-managed stack sets, which need it.")
+        raise StackSetsError("ValidationError", "AutoDeployment is for service-managed stack sets, which need it.")
     Preferences(properties.get("OperationPreferences") or {})
     demand_one_set_of_overrides(properties.get("StackInstancesGroup") or [])
     if not service_managed:
@@ -71,7 +71,7 @@ def _create(logical_id: str, properties: Properties, stack: str) -> Provisioned:
     name, region = properties["StackSetName"], ministack.region()
     with ministack.scope(account, region):
         if name in stack_sets:
-            raise RefusedError("NameAlreadyExistsException", f"StackSet {name} already exists")
+            raise StackSetsError("NameAlreadyExistsException", f"StackSet {name} already exists")
         made = stack_sets[name] = StackSet(name, account, region, properties, body)
     try:
         for group in _groups(properties):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Answer:
+class EngineAnswer:
     """A response; `steps` are decoding steps, in which the prompts of one request advance together.
 
     parts: of a streamed answer, one for each step; then there is no body. broken: how a stream ends that an engine does
@@ -20,9 +20,9 @@ class Answer:
     broken: bytes = b""
 
 
-def json_answer(status: int, body: object, steps: int = 0) -> Answer:
+def json_answer(status: int, body: object, steps: int = 0) -> EngineAnswer:
     """An answer with a JSON body."""
-    return Answer(status, json.dumps(body).encode(), steps=steps)
+    return EngineAnswer(status, json.dumps(body).encode(), steps=steps)
 
 
 class RefusedError(Exception):

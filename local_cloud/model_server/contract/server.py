@@ -8,7 +8,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from local_cloud.model_server.contract.answer import Answer
+from local_cloud.model_server.contract.answer import EngineAnswer
 
 
 class Engine(Protocol):
@@ -16,11 +16,11 @@ class Engine(Protocol):
 
     @property
     def most_concurrent_requests(self) -> int: ...
-    def answer(self, raw: bytes) -> Answer: ...
-    def refuse_overload(self) -> Answer: ...
+    def answer(self, raw: bytes) -> EngineAnswer: ...
+    def refuse_overload(self) -> EngineAnswer: ...
 
 
-class ModelServer(ThreadingHTTPServer):
+class ContainerServer(ThreadingHTTPServer):
     """Answers invocations as the engine does; each decoding step takes `seconds_per_token`."""
 
     daemon_threads = True
@@ -32,7 +32,7 @@ class ModelServer(ThreadingHTTPServer):
         self._seconds_per_token = seconds_per_token
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
 
-    def answer(self, raw: bytes, send_part: Callable[[Answer, int], None] | None = None) -> Answer:
+    def answer(self, raw: bytes, send_part: Callable[[EngineAnswer, int], None] | None = None) -> EngineAnswer:
         """The engine's answer after the time it takes, or its refusal while it has too much to do.
 
         send_part gets a streamed answer after each step, with the number of the step from 0 on.
@@ -60,7 +60,7 @@ class ModelServer(ThreadingHTTPServer):
 class InvocationHandler(BaseHTTPRequestHandler):
     """One connection, kept alive between requests."""
 
-    server: ModelServer
+    server: ContainerServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     # Head and body leave in one packet.
@@ -68,14 +68,14 @@ class InvocationHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Whether the model is ready: the port opens only once it is."""
-        self._send(Answer(200 if self.path == "/ping" else 404, b""))
+        self._send(EngineAnswer(200 if self.path == "/ping" else 404, b""))
 
     def do_POST(self) -> None:
         """One invocation."""
         started = time.perf_counter()
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path != "/invocations":
-            self._send(Answer(404, b""))
+            self._send(EngineAnswer(404, b""))
             return
         # A test's order, which the runtime of the local cloud passes on.
         self._fault, _, self._after = self.headers.get("X-Slipway-Fault", "").partition(" ")
@@ -90,14 +90,14 @@ class InvocationHandler(BaseHTTPRequestHandler):
         seconds = time.perf_counter() - started
         print(f"POST /invocations {answer.status} {answer.steps} tokens {seconds:.3f} s", flush=True)
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: EngineAnswer) -> None:
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
 
-    def _send_part(self, answer: Answer, number: int) -> None:
+    def _send_part(self, answer: EngineAnswer, number: int) -> None:
         """One part of a stream, at once; a caller that is gone raises ConnectionError, which ends the work."""
         if number == 0:
             self.send_response(answer.status)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Request:
+class RankRequest:
     """To every rank; without content it is the warm-up call."""
 
     properties: dict[str, Any]
@@ -13,7 +13,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Reply:
+class RankReply:
     """From one rank: the output of its handler, 204 without any; `error` is the reason of a failure."""
 
     status: int

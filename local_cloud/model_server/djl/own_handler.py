@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local_cloud.model_server.contract.answer import Answer, StartError, json_answer
+from local_cloud.model_server.contract.answer import EngineAnswer, StartError, json_answer
 from local_cloud.model_server.djl.properties import handler_properties
 from local_cloud.model_server.djl.ranks import LoadError, LostError, Ranks
 
@@ -39,11 +39,11 @@ class OwnHandler:
         self._worker = threading.Lock()
         self._ranks: Ranks | None = self._start()
 
-    def refuse_overload(self) -> Answer:
+    def refuse_overload(self) -> EngineAnswer:
         """The answer to a request beyond `most_concurrent_requests`."""
         return _server_error(503, "ServiceUnavailableException", "Worker queue capacity exceeded for model: model")
 
-    def answer(self, raw: bytes) -> Answer:
+    def answer(self, raw: bytes) -> EngineAnswer:
         """The handler's answer; a worker that is lost is started again for the next request."""
         with self._worker:
             try:
@@ -53,7 +53,7 @@ class OwnHandler:
                 self._ranks = None
                 return _server_error(500, "EngineException", str(error))
         content_type = next((v for k, v in reply.headers.items() if k.lower() == "content-type"), "text/plain")
-        return Answer(reply.status, reply.body, content_type)
+        return EngineAnswer(reply.status, reply.body, content_type)
 
     def stop(self) -> None:
         """End the handler's processes."""
@@ -86,6 +86,6 @@ class OwnHandler:
         return int(given)
 
 
-def _server_error(code: int, kind: str, message: str) -> Answer:
+def _server_error(code: int, kind: str, message: str) -> EngineAnswer:
     """An error of the front end itself, in its own shape."""
     return json_answer(code, {"code": code, "type": kind, "message": message})

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from local_cloud.model_server.djl.messages import Reply, Request
+from local_cloud.model_server.djl.messages import RankReply, RankRequest
 
 STAND_INS = Path(__file__).parents[1] / "stand_ins"
 
@@ -31,11 +31,11 @@ def main(folder: str, descriptor: int) -> None:
         handler = importlib.import_module("model")
     except Exception as error:
         logging.exception("Python engine process died")
-        connection.send(Reply(424, error=f"{type(error).__name__}: {error}"))
+        connection.send(RankReply(424, error=f"{type(error).__name__}: {error}"))
         sys.exit(1)
     while True:
         try:
-            request: Request = connection.recv()
+            request: RankRequest = connection.recv()
         except EOFError:
             return
         reply = _reply(handler, request, folder)
@@ -44,7 +44,7 @@ def main(folder: str, descriptor: int) -> None:
             sys.exit(1)
 
 
-def _reply(handler: Any, request: Request, folder: str) -> Reply:
+def _reply(handler: Any, request: RankRequest, folder: str) -> RankReply:
     from djl_python import Input, Output
 
     inputs = Input({**request.properties, "model_dir": folder}, request.content)
@@ -57,13 +57,13 @@ def _reply(handler: Any, request: Request, folder: str) -> Reply:
         output = Output().error(str(error), code=status)
         reason = f"{type(error).__name__}: {error}"
     if output is None:
-        return Reply(204)
+        return RankReply(204)
     if not isinstance(output, Output):
         output = Output().error(f"Invalid output type: {type(output)}")
     body = b"".join(content for _, content in output.content)
     if output.code >= 300:
         reason = reason or " ".join(body.decode("utf-8", errors="replace").split())
-    return Reply(output.code, body, output.properties, reason)
+    return RankReply(output.code, body, output.properties, reason)
 
 
 def _exit_with_parent() -> None:

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from local_cloud.model_server.djl.messages import Reply, Request
+from local_cloud.model_server.djl.messages import RankReply, RankRequest
 
 _ROOT = Path(__file__).parents[3]
 _LAST_WORDS_IN_SECONDS = 3
@@ -51,7 +51,7 @@ class Ranks:
     def load(self, properties: dict[str, Any], timeout_in_seconds: float) -> None:
         """Make the warm-up call in every rank. Raises LoadError with the first failure, once all ranks have ended."""
         try:
-            replies = self._call(Request(properties), timeout_in_seconds, until_failure=True)
+            replies = self._call(RankRequest(properties), timeout_in_seconds, until_failure=True)
         except LostError as error:
             self.stop()
             raise LoadError(str(error)) from error
@@ -62,18 +62,20 @@ class Ranks:
             rank, reason = failed[0]
             raise LoadError(f"rank {rank}: {reason}" if len(self.processes) > 1 else reason)
 
-    def ask(self, properties: dict[str, Any], content: bytes, timeout_in_seconds: float) -> Reply:
+    def ask(self, properties: dict[str, Any], content: bytes, timeout_in_seconds: float) -> RankReply:
         """The first rank's answer, once all have given theirs. Raises LostError, and then the ranks have ended."""
         try:
-            return self._call(Request(properties, content), timeout_in_seconds)[0]
+            return self._call(RankRequest(properties, content), timeout_in_seconds)[0]
         except LostError:
             self.stop()
             raise
 
-    def _call(self, request: Request, timeout_in_seconds: float, *, until_failure: bool = False) -> dict[int, Reply]:
+    def _call(
+        self, request: RankRequest, timeout_in_seconds: float, *, until_failure: bool = False
+    ) -> dict[int, RankReply]:
         """The replies by rank; with `until_failure`, only those up to the first failure."""
         deadline = time.monotonic() + timeout_in_seconds
-        replies: dict[int, Reply] = {}
+        replies: dict[int, RankReply] = {}
         try:
             for connection in self._connections:
                 connection.send(request)

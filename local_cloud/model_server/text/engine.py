@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from local_cloud.model_server.contract.answer import Answer, EngineRefusedError, RefusedError, StartError, json_answer
+from local_cloud.model_server.contract.answer import (
+    EngineAnswer,
+    EngineRefusedError,
+    RefusedError,
+    StartError,
+    json_answer,
+)
 from local_cloud.model_server.text.catalog_row import CatalogRow
 from local_cloud.model_server.text.generator import Generation, count_tokens, generate
 from local_cloud.model_server.text.openai_shape import completion
@@ -35,12 +41,12 @@ class TextEngine:
         self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
         self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
 
-    def refuse_overload(self) -> Answer:
+    def refuse_overload(self) -> EngineAnswer:
         """The answer to a request beyond `most_concurrent_requests`."""
         status = self._shape.overloaded
         return json_answer(status, self._shape.error(status, "The model has too many requests"))
 
-    def answer(self, raw: bytes) -> Answer:
+    def answer(self, raw: bytes) -> EngineAnswer:
         """The answer to one body."""
         is_inputs = "inputs" in self._row.bodies
         try:
@@ -64,7 +70,7 @@ class TextEngine:
             return json_answer(200, self._shape.outputs(request, generations), steps)
         return json_answer(200, whole, steps)
 
-    def _streamed(self, request: TextRequest, generations: list[Generation]) -> Answer:
+    def _streamed(self, request: TextRequest, generations: list[Generation]) -> EngineAnswer:
         """The answer token by token; raises RefusedError where the engine does not stream."""
         stream = self._shape.stream
         if stream is None or (request.body == "inputs" and request.is_list):
@@ -79,7 +85,7 @@ class TextEngine:
             parts = stream.of_completion(completed, with_usage=bool(options.get("include_usage")))
         error = stream.written(self._shape.error(424 if self._row.server == "djl" else 500, "The engine has failed."))
         ending = error + stream.end[request.body == "inputs"]
-        return Answer(200, b"", stream.content_type, len(parts), tuple(parts), ending)
+        return EngineAnswer(200, b"", stream.content_type, len(parts), tuple(parts), ending)
 
     def _check_name(self, name: Any) -> None:
         if self._checked_name and name not in (None, "", self._checked_name):

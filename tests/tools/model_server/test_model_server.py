@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from local_cloud.assembly import ROOT
-from local_cloud.model_server.contract.answer import Answer
-from local_cloud.model_server.contract.server import ModelServer
+from local_cloud.model_server.contract.answer import EngineAnswer
+from local_cloud.model_server.contract.server import ContainerServer
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
 
@@ -320,7 +320,7 @@ class HeldEngine(TextEngine):
         super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment), environment, None)
         self.asked, self.released = threading.Event(), threading.Event()
 
-    def answer(self, raw: bytes) -> Answer:
+    def answer(self, raw: bytes) -> EngineAnswer:
         self.asked.set()
         self.released.wait(60)
         return super().answer(raw)
@@ -335,7 +335,7 @@ class HeldEngine(TextEngine):
 )
 def test_a_request_too_many_is_refused(environment: dict[str, str], status: int, shape: Any) -> None:
     engine, body = HeldEngine(environment), json.dumps({"inputs": PROMPT}).encode()
-    with ModelServer(0, engine, 0) as server, ThreadPoolExecutor() as callers:
+    with ContainerServer(0, engine, 0) as server, ThreadPoolExecutor() as callers:
         first = callers.submit(server.answer, body)
         assert engine.asked.wait(60)
         refused = server.answer(body)

@@ -14,7 +14,7 @@ from inference_api.jobs.state.table import JobTable
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 from local_cloud.assembly import ROOT
-from local_cloud.checks import TemplateError, lint
+from local_cloud.checks import RefusedTemplateError, lint
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
 TIMES = JobTimes(deadline=3600, retention=3600, invocation_timeout=60)
@@ -98,5 +98,5 @@ def test_a_fault_in_the_template_is_found(tmp_path: Any) -> None:
     (broken := tmp_path / "broken.yaml").write_text(
         TEMPLATE.read_text().replace("HttpMethod: POST", "HttpMethod: SEND")
     )
-    with pytest.raises(TemplateError, match="SEND"):
+    with pytest.raises(RefusedTemplateError, match="SEND"):
         lint([broken], ["us-east-1"])

@@ -59,4 +59,4 @@ def test_each_command_is_one_of_ours(path: Path) -> None:
 
 @pytest.mark.slow
 def test_aws_would_take_the_roles() -> None:
-    lint([FOLDER / "role.yaml"], ["us-east-1", "cn-north-1"])  # raises TemplateError
+    lint([FOLDER / "role.yaml"], ["us-east-1", "cn-north-1"])  # raises RefusedTemplateError

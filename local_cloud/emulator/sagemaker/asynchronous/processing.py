@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from local_cloud.emulator.sagemaker.asynchronous.results import notify, read_object, write_object
 from local_cloud.emulator.sagemaker.containers.call import ContainerAnswer, call_container
-from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, Instance
+from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, EndpointInstance
 from local_cloud.emulator.sagemaker.containers.metrics import count_async_answer, count_async_event
 from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvocation
 
@@ -24,7 +24,7 @@ class _FailedError(Exception):
 
 
 def process(
-    invocation: AsyncInvocation, spec: ContainerSpec, instance: Instance, is_wanted: Callable[[], bool]
+    invocation: AsyncInvocation, spec: ContainerSpec, instance: EndpointInstance, is_wanted: Callable[[], bool]
 ) -> None:
     """Run a queued invocation on this instance; raises ContainerAwayError when the request did not reach the model.
 
@@ -51,7 +51,7 @@ def expire(invocation: AsyncInvocation, spec: ContainerSpec) -> None:
     )
 
 
-def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Instance) -> ContainerAnswer:
+def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: EndpointInstance) -> ContainerAnswer:
     body, waited = invocation.inline_body, _milliseconds_since(invocation.received_at)
     if invocation.input_location:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.sagemaker.asynchronous.processing import expire, process
 from local_cloud.emulator.sagemaker.containers.call import ContainerAwayError
-from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvocation
 
@@ -87,7 +87,7 @@ class AsyncQueue:
             self._running.add(invocation)
         ministack.in_background(work, *args, name=f"invocation {invocation.id}")
 
-    def _process(self, invocation: AsyncInvocation, group: InstanceGroup, instance: Instance) -> None:
+    def _process(self, invocation: AsyncInvocation, group: InstanceGroup, instance: EndpointInstance) -> None:
         away = False
         try:
             process(invocation, group.spec, instance, lambda: self._is_open)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from local_cloud.emulator.sagemaker.containers.instance import Instance
+from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 
 _TIMED_OUT = (
     "Your invocation timed out while waiting for a response from container primary. Review the latency metrics for "
@@ -45,7 +45,7 @@ class ContainerAnswer(NamedTuple):
 
 
 def call_container(
-    instance: Instance, content_type: str | None, accept: str | None, body: bytes, is_over: Callable[[], bool]
+    instance: EndpointInstance, content_type: str | None, accept: str | None, body: bytes, is_over: Callable[[], bool]
 ) -> ContainerAnswer:
     """POST the body to the model and wait until it answers or is_over(); raises ContainerAwayError."""
     opened = open_answer(instance, content_type, accept, body, is_over)
@@ -74,7 +74,7 @@ class OpenAnswer(NamedTuple):
 
 
 def open_answer(
-    instance: Instance,
+    instance: EndpointInstance,
     content_type: str | None,
     accept: str | None,
     body: bytes,

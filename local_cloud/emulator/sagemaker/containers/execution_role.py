@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from local_cloud.emulator.sagemaker.containers.instance import StartError
+from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.services import iam
 
 _IMAGE = re.compile(
@@ -17,22 +17,24 @@ def image_is_in_ecr(image: str) -> bool:
 
 
 def pull_image(role_arn: str, image: str) -> None:
-    """Raise StartError unless the role may pull the image from its repository."""
+    """Raise ContainerStartError unless the role may pull the image from its repository."""
     match = _IMAGE.fullmatch(image)
     assert match is not None
     account, region, repository = match.groups()
     wanted = [(action, f"arn:aws:ecr:{region}:{account}:repository/{repository}") for action in _PULL_ACTIONS]
     for action, resource in [("GetAuthorizationToken", "*"), *wanted]:
         if not iam.role_may(role_arn, f"ecr:{action}", resource):
-            raise StartError(f"The role '{role_arn}' does not have {action} permission for the image: '{image}'.")
+            raise ContainerStartError(
+                f"The role '{role_arn}' does not have {action} permission for the image: '{image}'."
+            )
 
 
 def demand_publishing(role_arn: str, asynchronous: dict[str, Any]) -> None:
-    """Raise StartError unless the role may publish to the topics of an AsyncInferenceConfig."""
+    """Raise ContainerStartError unless the role may publish to the topics of an AsyncInferenceConfig."""
     notifications = asynchronous.get("OutputConfig", {}).get("NotificationConfig") or {}
     for topic in (notifications.get("SuccessTopic"), notifications.get("ErrorTopic")):
         if topic and not iam.role_may(role_arn, "sns:Publish", topic):
-            raise StartError(
+            raise ContainerStartError(
                 f"The provided role '{role_arn}' is invalid. Please ensure the role exists, that its trust "
                 'relationship policy allows the action "sts:AssumeRole" for the service principal '
                 f'"sagemaker.amazonaws.com", and has "sns:Publish" permissions for topic "{topic}".'

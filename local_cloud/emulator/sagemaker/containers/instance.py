@@ -23,7 +23,7 @@ _PING_INTERVAL_IN_SECONDS = 0.05
 _DRAIN_SECONDS = 60
 
 
-class StartError(Exception):
+class ContainerStartError(Exception):
     """Containers that do not come up, in SageMaker's words."""
 
 
@@ -49,7 +49,7 @@ class ContainerSpec:
         return f"/aws/sagemaker/Endpoints/{self.endpoint}"
 
 
-class Instance:
+class EndpointInstance:
     """One instance: its container is started again whenever it ends.
 
     Its status is Starting, Loading (it answers, but its `loading_seconds` are not over), InService or Failed.

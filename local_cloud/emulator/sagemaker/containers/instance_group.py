@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from local_cloud.emulator.core import clock
-from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, Instance, StartError
+from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, ContainerStartError, EndpointInstance
 
 _POLL_INTERVAL_IN_SECONDS = 0.025
 
@@ -16,20 +16,20 @@ class InstanceGroup:
 
     def __init__(self, spec: ContainerSpec) -> None:
         self.spec = spec
-        self.instances: list[Instance] = []
+        self.instances: list[EndpointInstance] = []
         self._lock = threading.Lock()
         _groups.append(self)
 
     def scale_to(self, count: int) -> None:
-        """Start or stop instances; raises StartError when new ones do not come up in time."""
+        """Start or stop instances; raises ContainerStartError when new ones do not come up in time."""
         with self._lock:
             surplus = self.instances[count:]
-            new = [Instance(self.spec) for _ in range(count - len(self.instances))]
+            new = [EndpointInstance(self.spec) for _ in range(count - len(self.instances))]
             self.instances = self.instances[:count] + new
         _stop_all(surplus, drain=True)
         try:
             self._wait_until_healthy(new)
-        except StartError:
+        except ContainerStartError:
             with self._lock:
                 self.instances = [instance for instance in self.instances if instance not in new]
             _stop_all(new, drain=False)
@@ -45,11 +45,11 @@ class InstanceGroup:
             shutil.rmtree(self.spec.model_folder, ignore_errors=True)
 
     @property
-    def healthy(self) -> list[Instance]:
+    def healthy(self) -> list[EndpointInstance]:
         """The instances that are in service."""
         return [instance for instance in self.instances if instance.status == "InService"]
 
-    def take_instance(self) -> Instance | None:
+    def take_instance(self) -> EndpointInstance | None:
         """The healthy instance with the fewest outstanding requests; this one counts among them until give_back().
 
         None when there is no healthy one, or each has as many requests as it gets at once.
@@ -61,16 +61,16 @@ class InstanceGroup:
             instance.outstanding += 1
             return instance
 
-    def give_back(self, instance: Instance) -> None:
+    def give_back(self, instance: EndpointInstance) -> None:
         with self._lock:
             instance.outstanding -= 1
 
-    def _wait_until_healthy(self, instances: list[Instance]) -> None:
+    def _wait_until_healthy(self, instances: list[EndpointInstance]) -> None:
         deadline = time.time() + clock.shortened(self.spec.startup_seconds)
         while starting := [instance for instance in instances if instance.status != "InService"]:
             failed = next((instance for instance in starting if instance.status == "Failed"), None)
             if failed or time.time() >= deadline:
-                raise StartError(_explain(self.spec, failed or starting[0]))
+                raise ContainerStartError(_explain(self.spec, failed or starting[0]))
             if all(instance.status == "Loading" for instance in starting):
                 ready_at = min(deadline, *(instance.loaded_at for instance in starting))
                 clock.sleep(max(0.0, ready_at - time.time()), in_work=True)
@@ -100,7 +100,7 @@ def stop_all_groups() -> None:
         group.stop(drain=False)
 
 
-def _stop_all(instances: list[Instance], *, drain: bool) -> None:
+def _stop_all(instances: list[EndpointInstance], *, drain: bool) -> None:
     stopping = [threading.Thread(target=instance.stop, kwargs={"drain": drain}) for instance in instances]
     for thread in stopping:
         thread.start()
@@ -108,7 +108,7 @@ def _stop_all(instances: list[Instance], *, drain: bool) -> None:
         thread.join()
 
 
-def _explain(spec: ContainerSpec, instance: Instance) -> str:
+def _explain(spec: ContainerSpec, instance: EndpointInstance) -> str:
     reason = (
         f"The primary container for production variant {spec.variant} did not pass the ping health check. "
         "Please check CloudWatch logs for this endpoint."

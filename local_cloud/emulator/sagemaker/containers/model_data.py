@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local_cloud.emulator.sagemaker.containers.instance import StartError
+from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.services import iam
 
 
@@ -20,7 +20,7 @@ class _UnusableDataError(Exception):
 
 
 def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
-    """Download the container's model data as the role, None when it has none; raises StartError."""
+    """Download the container's model data as the role, None when it has none; raises ContainerStartError."""
     if not (source := container.get("ModelDataSource", {}).get("S3DataSource")):
         return None
     uri = source["S3Uri"]
@@ -34,14 +34,14 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
                 _download(s3, bucket, key, folder)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         shutil.rmtree(folder)
-        raise StartError(
+        raise ContainerStartError(
             f'Failed to extract model data archive from URL "{uri}". Please ensure that the object located at the URL '
             f"is a valid tar.gz archive. ({error})"
         ) from error
     except (ClientError, _UnusableDataError) as error:
         shutil.rmtree(folder)
         reason = error.response["Error"]["Code"] if isinstance(error, ClientError) else str(error)
-        raise StartError(
+        raise ContainerStartError(
             f'Failed to download model data for container "container_1" from URL: "{uri}". Please ensure that there is '
             "an object located at the URL and that the role passed to CreateModel has permissions to download the "
             f"object. ({reason})"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from generation.request import Request, RequestError, Sampling, parse
-from local_cloud.model_server.contract.answer import Answer, json_answer
-from local_cloud.model_server.contract.server import ModelServer
+from local_cloud.model_server.contract.answer import EngineAnswer, json_answer
+from local_cloud.model_server.contract.server import ContainerServer
 from local_cloud.model_server.text.generator import Generation, count_tokens, generate
 from local_cloud.model_server.text.openai_shape import completion
 from local_cloud.model_server.text.request import TextRequest
@@ -18,7 +18,7 @@ DEFAULT_LENGTH = 40
 DEFAULT_CONTEXT = 1024
 
 
-class Engine:
+class StandInEngine:
     """Reads bodies as the real server does, and writes some text."""
 
     most_concurrent_requests = 100
@@ -26,10 +26,10 @@ class Engine:
     def __init__(self, context: int) -> None:
         self._context = context
 
-    def refuse_overload(self) -> Answer:
+    def refuse_overload(self) -> EngineAnswer:
         return json_answer(503, {"error": "the model has too many requests"})
 
-    def answer(self, raw: bytes) -> Answer:
+    def answer(self, raw: bytes) -> EngineAnswer:
         try:
             request = parse(raw, Sampling())
             generations = self._generate(request)
@@ -90,8 +90,8 @@ def main() -> None:
     model = Path(os.environ["SLIPWAY_HOME"]) / "model"
     if not model.is_dir():
         sys.exit(f"The model in {model} can't be served: there is none")
-    engine = Engine(int(os.environ.get("MAX_MODEL_LEN") or DEFAULT_CONTEXT))
-    server = ModelServer(int(os.environ["MODEL_PORT"]), engine, 0)
+    engine = StandInEngine(int(os.environ.get("MAX_MODEL_LEN") or DEFAULT_CONTEXT))
+    server = ContainerServer(int(os.environ["MODEL_PORT"]), engine, 0)
     print(f"ready on 127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 
