@@ -1,1 +1,1 @@
-"""The inside of an emulated EC2 instance: its first process, its units, and stand-ins for Amazon Linux's commands."""
+"""The inside of an emulated EC2 instance: first process, services, and stand-ins for Amazon Linux's commands."""

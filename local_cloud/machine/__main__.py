@@ -1,7 +1,7 @@
-"""The first process of a machine: user data at the first boot, the enabled services at each, systemctl in between.
+"""The first process of a machine: runs user data at the first boot and enabled services at each, answers systemctl.
 
-It tells the emulator on standard output that the machine is `booted` or on its way `off`, and ends with the emulator:
-its standard input ends then, and it takes all processes of the machine with it.
+It writes `booted` and `off` to standard output for the emulator. When its standard input closes, the emulator has
+ended; then it ends all processes of the machine.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from local_cloud.machine.unit_file import UnitError, UnitFile
 
 
 class Init:
-    """The services of one machine, and its power switch."""
+    """The services of one machine, its boot and its end."""
 
     def __init__(self, disk: Path) -> None:
         self.disk = disk
@@ -33,7 +33,7 @@ class Init:
         self.is_off = threading.Event()
 
     def boot(self) -> None:
-        """Run the user data once in the machine's life; later boots start the enabled services."""
+        """Run the user data at the first boot; start the enabled services at later ones."""
         ran, user_data = self.disk / "var/lib/cloud/ran", self.disk / "var/lib/cloud/user-data"
         if not ran.exists():
             ran.touch()
@@ -49,14 +49,14 @@ class Init:
             print("booted", flush=True)
 
     def power_off(self) -> None:
-        """Stop the services and end the machine; at once, so that a caller of systemctl gets its answer."""
+        """Stop the services and end the machine, on another thread: a caller of systemctl gets its answer first."""
         if not self._is_going_off.is_set():
             self._is_going_off.set()
             print("off", flush=True)
             threading.Thread(target=self._stop_all).start()
 
     def _stop_all(self) -> None:
-        for service in reversed(self._services.values()):  # those that were started last need the others
+        for service in reversed(self._services.values()):  # the newest first: they may need the others
             service.stop()
         self.is_off.set()
 
@@ -95,25 +95,25 @@ class Init:
         self.start(*names)
 
     def states(self, *names: str) -> dict[str, str]:
-        """The state of these services, or of all."""
+        """The state of these services, by default of all."""
         return {name: self._service(name).state for name in names or self._services}
 
     def enabled(self, *names: str) -> dict[str, str]:
         return {name: "enabled" if (self._wanted / _unit_name(name)).is_symlink() else "disabled" for name in names}
 
     def pids(self) -> dict[str, int]:
-        """The processes of the services that run, by name without `.service`."""
+        """Service name, without `.service`, -> process id of each running service."""
         return {name.removesuffix(".service"): service.pid for name, service in self._services.items() if service.pid}
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """A command of an operator: its exit status, standard output and standard error."""
+        """Run an operator's command; returns exit status, standard output and standard error."""
         result = subprocess.run(
             arguments, cwd=self.disk, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
         )
         return result.returncode, result.stdout, result.stderr
 
     def reload(self) -> None:
-        """Read the unit files again, but of services that run."""
+        """Read the unit files again, except those of running services."""
         for name in [name for name, service in self._services.items() if service.state in ("inactive", "failed")]:
             del self._services[name]
 
@@ -134,7 +134,7 @@ def _unit_name(name: str) -> str:
 
 
 def _serve(machine: Init, listener: socket.socket) -> None:
-    """Answer systemctl, and the emulator: a verb and its names as JSON in, what it found or why it failed out."""
+    """Answer systemctl and the emulator: in comes JSON with a verb and names, out goes a result or an error."""
     verbs: dict[str, Callable[..., object]] = {
         "daemon-reload": machine.reload,
         "disable": machine.disable,
@@ -182,7 +182,7 @@ def main() -> None:
     (disk / "run/init-port").write_text(os.environ["SLIPWAY_LOCAL_INIT_PORT"])
     threading.Thread(target=_serve, args=(machine, listener), daemon=True).start()
     threading.Thread(target=machine.boot, daemon=True).start()
-    while not machine.is_off.wait(0.5):  # so that SIGTERM's handler gets its turn
+    while not machine.is_off.wait(0.5):  # wakes up so that the handler of SIGTERM can run
         pass
     os._exit(0)
 

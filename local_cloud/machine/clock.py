@@ -1,4 +1,4 @@
-"""The cloud's clock inside an instance: time.time() and time.sleep() follow it, and an advance waits for a sleeper."""
+"""The cloud's clock inside an instance: time.time() and time.sleep() follow it, and an advance wakes sleepers."""
 
 import contextlib
 import mmap
@@ -9,17 +9,17 @@ import struct
 import threading
 import time
 
-# The clock's file, when the cloud started, its speed, and the port at which it wakes sleepers.
+# Holds the clock's file, the cloud's start, its speed, and the port that wakes sleepers.
 SETTING = "SLIPWAY_LOCAL_INSTANCE_CLOCK"
 
 _real_time, _real_sleep = time.time, time.sleep
 _real_wait = threading.Event.wait
 _thread = threading.local()
-_LOOK_EVERY_SECONDS = 0.05  # in real time: how late a set event may be noticed
+_LOOK_EVERY_SECONDS = 0.05  # in real seconds: how late a set event may be noticed
 
 
 def setting(file: str, started: float, speed: float, port: int) -> str:
-    """The value of SETTING for the processes of an instance."""
+    """The value of the variable SETTING for the processes of an instance."""
     return f"{port}|{started!r}|{speed!r}|{file}"
 
 
@@ -38,9 +38,9 @@ def install() -> None:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep for so many seconds of the cloud.
+    """Sleep for this many seconds of the cloud.
 
-    The cloud wakes the sleeper, and an advance goes on when this thread sleeps again or has ended.
+    An advance of the clock wakes the thread, and goes on when it sleeps again or has ended.
     """
     try:
         connection = _connection()
@@ -49,12 +49,12 @@ def sleep(seconds: float) -> None:
             return
     except OSError:
         pass
-    _thread.connection = None  # the cloud is gone, and this machine ends with it
+    _thread.connection = None  # the cloud has ended, and this machine ends with it
     _real_sleep(min(seconds, 1))
 
 
 def _wait(event: threading.Event, timeout: float | None = None) -> bool:
-    """As Event.wait, in seconds of the cloud."""
+    """Like Event.wait, in seconds of the cloud."""
     if timeout is None or event.is_set():
         return _real_wait(event)
     with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def _wait(event: threading.Event, timeout: float | None = None) -> bool:
             if select.select([connection], [], [], _LOOK_EVERY_SECONDS)[0]:
                 connection.recv(1)
                 return event.is_set()
-        connection.close()  # nobody needs to be woken any more
+        connection.close()  # the sleeper need not be woken any more
     _thread.connection = None
     return event.is_set()
 

@@ -1,4 +1,4 @@
-"""Stand-ins for commands of Amazon Linux: `python commands.py <command> <arguments>`."""
+"""Stand-ins for Amazon Linux's commands: `python commands.py <command> <arguments>`."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ sys.path.append(str(ROOT))
 
 from local_cloud.machine import python  # noqa: E402  (the path line stands before it)
 
-# What a fresh Amazon Linux 2023 has. Its own commands are not this machine's: nothing here may reach the real ones.
+# The commands of a fresh Amazon Linux 2023 that need a stand-in: the real ones of this machine must not be reached.
 INSTALLED = (
     "aws",
     "dnf",
@@ -44,7 +44,7 @@ NO_OPERATIONS = (
     "useradd",
     "usermod",
 )
-# Package -> its commands.
+# Package -> the commands that it installs.
 PACKAGES = {
     "amazon-cloudwatch-agent": ("amazon-cloudwatch-agent-ctl",),
     "python3.11": ("python3.11",),
@@ -62,11 +62,11 @@ WantedBy=multi-user.target
 
 
 class CommandError(Exception):
-    """A command that fails; the message goes to standard error."""
+    """A failed command; the message goes to standard error."""
 
 
 def install(disk: Path, failing: str = "") -> None:
-    """Put the commands of a fresh machine on its disk; `failing` names one that fails whenever it is called."""
+    """Put the stand-ins on a fresh machine's disk; `failing` names a command that fails whenever it is called."""
     programs = disk / "usr/bin"
     programs.mkdir(parents=True, exist_ok=True)
     for name in INSTALLED:
@@ -104,7 +104,7 @@ def _aws(arguments: list[str]) -> None:
     words = [each for each in words if each != region]
     if words[:2] != ["s3", "cp"] or len(words) != 4:
         raise CommandError(f"aws: the local cloud's machines know `aws s3 cp` only, not: {shlex.join(arguments)}")
-    import boto3  # the other commands start without it
+    import boto3  # imported here: most commands start faster without it
     from botocore.exceptions import BotoCoreError, ClientError
 
     s3 = boto3.client("s3", region_name=region or os.environ.get("AWS_REGION", "us-east-1"))
@@ -151,9 +151,9 @@ def _systemctl(arguments: list[str]) -> None:
 
 
 def ask_init(verb: str, *names: str, port: str = "", timeout: float | None = None) -> Any:
-    """What the first process of a machine, by default of this one, answers to systemctl.
+    """Ask the first process of a machine, by default this one, as systemctl does.
 
-    timeout: seconds, None = as long as it takes. Raises CommandError; OSError where there is no such process.
+    timeout: seconds, None = no limit. Raises CommandError; OSError if the process does not exist.
     """
     address = ("127.0.0.1", int(port or os.environ["SLIPWAY_LOCAL_INIT_PORT"]))
     with socket.create_connection(address, timeout) as connection:
@@ -169,7 +169,7 @@ def _power_off(arguments: list[str]) -> None:
 
 
 def _agent(arguments: list[str]) -> None:
-    """`-a fetch-config -m ec2 -s -c file:<path>`: keep the configuration, and start the agent with it."""
+    """`-a fetch-config -m ec2 -s -c file:<path>`: store the configuration and start the agent with it."""
     given = dict(itertools.pairwise(arguments))
     kind, _, path = given.get("-c", "").partition(":")
     if given.get("-a") != "fetch-config" or kind != "file":
@@ -196,7 +196,7 @@ def _as_another_user(arguments: list[str]) -> None:
 
 
 def _timeout(arguments: list[str]) -> None:
-    """`timeout -k 10 60 command`, but in the machine's group of processes, which ends with the machine."""
+    """`timeout -k 10 60 command`; the command stays in the machine's process group and ends with it."""
     place = 2 if arguments[0] == "-k" else 0
     try:
         sys.exit(subprocess.run(arguments[place + 1 :], timeout=float(arguments[place])).returncode)

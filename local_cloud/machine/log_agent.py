@@ -1,4 +1,4 @@
-"""The CloudWatch agent of a machine: ships the files that its configuration names, with the machine's credentials."""
+"""The CloudWatch agent of a machine: ships the configured files to CloudWatch Logs, with the machine's credentials."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ _MOST_EVENTS = 1000
 
 
 class ShippedFile:
-    """One file and its log stream; `sent` counts the bytes that have arrived."""
+    """A file and its log stream; `sent` is the number of bytes that were delivered."""
 
     def __init__(self, entry: dict[str, str], instance_id: str, state: Path) -> None:
         self.path, self.group = Path(entry["file_path"]), entry["log_group_name"]
@@ -28,7 +28,7 @@ class ShippedFile:
         self._has_stream = self._sent > 0
 
     def ship(self, logs: Any) -> None:
-        """Send the lines that are complete."""
+        """Send the complete lines."""
         if not self.path.exists() or self.path.stat().st_size <= self._sent:
             return
         with self.path.open("rb") as file:
@@ -60,7 +60,7 @@ def main() -> None:
     files = [ShippedFile(entry, instance_id, state) for entry in entries]
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-    logs = boto3.client("logs", region_name=os.environ["SLIPWAY_LOCAL_REGION"])  # the agent asks IMDS for its region
+    logs = boto3.client("logs", region_name=os.environ["SLIPWAY_LOCAL_REGION"])  # the real agent asks IMDS
     while True:
         last = stopping.is_set()
         for file in files:

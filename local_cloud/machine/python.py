@@ -1,6 +1,6 @@
-"""The Python of a machine: the cloud's own interpreter, on the cloud's clock, with stand-ins for what pip installs.
+"""The Python of a machine: the cloud's interpreter, on the cloud's clock, with stand-ins for packages.
 
-Run as a script with the arguments of the interpreter; `-m venv` and `-m pip` are not run but imitated.
+Run it as a script with an interpreter's arguments; `-m venv` and `-m pip` are imitated.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 STAND_INS = FOLDER / "stand_ins"
-# A folder with a Hugging Face model, and the interpreter that has torch and transformers: the real server runs there.
+# The folder of a Hugging Face model, and an interpreter with torch and transformers, which runs the real server.
 WEIGHTS, MODEL_PYTHON = "SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON"
 _WITH_VALUE = ("-W", "-X")
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The interpreter's options, and the program with its arguments."""
+    """Split into the interpreter's options and the program with its arguments."""
     place = 0
     while place < len(arguments) and arguments[place].startswith("-") and arguments[place] not in ("-m", "-c", "-"):
         place += 2 if arguments[place] in _WITH_VALUE else 1
@@ -47,7 +47,7 @@ def _make_environment(folder: Path) -> None:
 
 
 def write_program(path: Path, line: str) -> None:
-    """Make a program of one line of shell."""
+    """Write an executable with one line of shell."""
     path.unlink(missing_ok=True)
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""One service of a machine: its process, its restarts, and its end, as systemd has them."""
+"""One service of a machine: its process, restarts and end, as in systemd."""
 
 import contextlib
 import signal
@@ -11,7 +11,7 @@ from typing import IO
 from local_cloud.machine import clock
 from local_cloud.machine.unit_file import UnitError, UnitFile
 
-# Ends that systemd calls clean beside status 0.
+# Signals that systemd treats as a clean end.
 _CLEAN_SIGNALS = {-signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM, -signal.SIGPIPE}
 _DEFAULT_RESTART_SECONDS = 0.1
 _DEFAULT_STOP_SECONDS = 90.0
@@ -19,7 +19,7 @@ _STARTS, _START_SECONDS = 5, 10.0
 
 
 class Service:
-    """A service; its state is inactive, activating, active, deactivating or failed."""
+    """A service; `state` is inactive, activating, active, deactivating or failed."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Service:
         journal: IO[bytes],
         succeeded: Callable[[], None],
     ) -> None:
-        """succeeded: called when a service with SuccessAction=poweroff has ended cleanly."""
+        """succeeded: called when a service with SuccessAction=poweroff ends cleanly."""
         self.unit, self.state = unit, "inactive"
         self._outer, self._folder, self._journal = environment, folder, journal
         self._succeeded = succeeded
@@ -44,7 +44,7 @@ class Service:
         return self._process.pid if self._process and self.state == "active" else None
 
     def start(self) -> None:
-        """Start it unless it runs; of Type=oneshot the process is waited for. Raises UnitError."""
+        """Start the service unless it runs; with Type=oneshot wait for its end. Raises UnitError."""
         with self._lock:
             if not self._ended.is_set():
                 return
@@ -59,7 +59,7 @@ class Service:
                 raise UnitError(f"Job for {self.unit.path.name} failed because the control process exited with error.")
 
     def stop(self) -> None:
-        """End it with SIGTERM, after TimeoutStopSec= with SIGKILL."""
+        """End the service with SIGTERM, and with SIGKILL after TimeoutStopSec=."""
         self._stopping.set()
         with self._lock:
             if self._process and self._process.poll() is None:
@@ -96,7 +96,7 @@ class Service:
         return files.enter_context(open(path, "ab")) if kind in ("append", "file") else self._journal
 
     def _watch(self) -> None:
-        """Wait for the end of the process, and start it again where the unit asks for it."""
+        """Wait for the end of the process, and restart it if the unit asks for that."""
         starts = [time.monotonic()]
         while True:
             assert self._process

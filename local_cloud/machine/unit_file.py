@@ -1,4 +1,4 @@
-"""Unit files of systemd, as far as the services of a machine use them."""
+"""Reads systemd's unit files, as far as the services of a machine use them."""
 
 import os
 import re
@@ -12,19 +12,19 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600
 
 
 class UnitError(Exception):
-    """A unit that can't be read or started; the message is for the caller of systemctl."""
+    """A unit that cannot be read or started; the message is for the caller of systemctl."""
 
 
 @dataclass(frozen=True)
 class UnitFile:
-    """The settings of a unit: (section, key) -> values in their order."""
+    """The settings of a unit: (section, key) -> values in the file's order."""
 
     path: Path
     settings: dict[tuple[str, str], list[str]]
 
     @classmethod
     def read(cls, path: Path) -> "UnitFile":
-        """Raises UnitError for a line that systemd can't read."""
+        """Read a unit file. Raises UnitError for a line that systemd cannot read."""
         settings: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         section = ""
         for line in re.sub(r"\\\n\s*", " ", path.read_text()).splitlines():
@@ -53,7 +53,7 @@ class UnitFile:
         return bool(self.text("Install", "WantedBy"))
 
     def environment(self, outer: dict[str, str]) -> dict[str, str]:
-        """The variables of the service: the machine's, then Environment=, then the files, of which `-` may miss."""
+        """The service's variables: the machine's, Environment=, EnvironmentFile= (one with `-` may be missing)."""
         found = dict(outer)
         for line in self.settings.get(("Service", "Environment"), []):
             found |= dict(word.split("=", 1) for word in shlex.split(line))
@@ -66,7 +66,7 @@ class UnitFile:
         return found
 
     def commands(self, key: str, environment: dict[str, str]) -> list[list[str]]:
-        """The command lines of ExecStart= or a sibling, with their variables filled in, without `-` and `+`."""
+        """The command lines of a setting such as ExecStart=, with variables filled in, without prefix `-` or `+`."""
         lines = []
         for line in self.settings.get(("Service", key), []):
             words = [_filled(word, environment) for word in shlex.split(line.lstrip("-+"))]

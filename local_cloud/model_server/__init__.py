@@ -1,1 +1,1 @@
-"""A small real model server that stands in for a TGI or LMI container: GET /ping, POST /invocations."""
+"""A small model server that stands in for the containers of TGI, LMI and other engines."""

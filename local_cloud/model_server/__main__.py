@@ -1,4 +1,4 @@
-"""Runs the model server as a container would run, with the environment of the template's Model."""
+"""Runs the model server like a container, with the environment of the template's Model."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from local_cloud.model_server.text.engine import TextEngine
 
 
 def main(environment: Mapping[str, str]) -> None:
-    """Serve until SIGTERM or the end of standard input; raises StartError for a configuration that cannot start."""
+    """Serve until SIGTERM or the end of standard input; raises StartError if the container cannot start."""
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     engine = _engine(environment)
@@ -32,11 +32,11 @@ def main(environment: Mapping[str, str]) -> None:
 
 
 def _engine(environment: Mapping[str, str]) -> Engine:
-    """The handler in the model data, else the engine that the catalog has for the image."""
+    """The handler in the model data, otherwise the engine that the catalog names for the image."""
     if own := handler_folder(environment):
         return OwnHandler(environment, own)
     folder = Path(environment["SLIPWAY_LOCAL_MODEL_DIR"]) if "SLIPWAY_LOCAL_MODEL_DIR" in environment else None
-    # A serving.properties wins over the environment.
+    # serving.properties overrides the environment.
     settings = {**environment, **(variables_of(read_properties(folder)) if folder else {})}
     return TextEngine(row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings), settings, folder)
 
@@ -50,8 +50,8 @@ def _seconds(environment: Mapping[str, str], name: str) -> float:
 
 
 def _exit_with_parent() -> None:
-    # The emulator holds the other end, which closes however it dies: no server outlives it.
-    # Not by sys.stdin: a thread that holds its lock aborts the interpreter's orderly exit.
+    # The emulator holds the other end, which closes when it ends for any reason: no server outlives it.
+    # Do not read sys.stdin: a thread that holds its lock aborts an orderly exit of the interpreter.
     while os.read(0, 4096):
         pass
     os._exit(0)

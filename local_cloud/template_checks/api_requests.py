@@ -1,7 +1,7 @@
-"""Validates the resources of a template as the API requests that CloudFormation makes of them.
+"""Validates the resources of a template as API requests, which CloudFormation makes from their properties.
 
-CloudFormation's own schemas, which cfn-lint knows, demand less than the APIs behind them: a request that lacks a member
-fails only when the resource is made. For the types below the names of properties and members map one to one.
+CloudFormation's own schemas, which cfn-lint knows, demand less than the APIs: a request without a required member fails
+only when the resource is created. For the types below, the names of properties and members map one to one.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from .intrinsics import UNKNOWN, resolve
 
 
 class _Requests(NamedTuple):
-    """The operations that take the properties of a type; CloudFormation itself gives a value to `generated`.
+    """The operations that take the properties of a type; CloudFormation itself fills in the members in `generated`.
 
-    tagged: the kind of resource for which the property Tags becomes an entry of TagSpecifications.
-    own: properties that CloudFormation acts on itself.
+    tagged: the resource kind whose property Tags becomes an entry of TagSpecifications.
+    own: properties that CloudFormation handles without the API.
     """
 
     service: str
@@ -32,7 +32,7 @@ class _Requests(NamedTuple):
 TYPES = {
     "AWS::ApiGateway::GatewayResponse": _Requests("apigateway", ("PutGatewayResponse",)),
     "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
-    # ApiKeySourceType is apiKeySource in the request.
+    # The property ApiKeySourceType is apiKeySource in the request.
     "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType",)),
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
@@ -57,7 +57,7 @@ _TARGET_MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
 
 def findings(template: dict[str, Any], region: str) -> list[str]:
-    """One sentence for each member of a request that is missing, unknown, of the wrong type or out of its range."""
+    """One sentence for each member that is missing, unknown, of a wrong type or out of range."""
     found = (
         f"{logical_id} ({resource['Type']}): {problem}."
         for logical_id, resource in template["Resources"].items()
@@ -69,11 +69,11 @@ def findings(template: dict[str, Any], region: str) -> list[str]:
 
 
 def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the resolved properties of one of `TYPES`."""
+    """The problems of the resolved properties of a type in `TYPES`."""
     requests = TYPES[resource_type]
     properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
     properties = {name: value for name, value in properties.items() if name not in requests.own}
-    if properties.pop(_TARGET, None):  # "<resource id>|<dimension>|<namespace>", the Ref of a scalable target
+    if properties.pop(_TARGET, None):  # the Ref of a scalable target is "<resource id>|<dimension>|<namespace>"
         properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
     if requests.tagged and (tags := properties.pop("Tags", None)):
         properties["TagSpecifications"] = [{"ResourceType": requests.tagged, "Tags": tags}]
@@ -91,18 +91,18 @@ def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def input_shape(service: str, operation: str) -> Any:
-    """The shape of an operation's request, of botocore's service model."""
+    """The shape of an operation's request, from botocore's service model."""
     return ServiceModel(Loader().load_service_model(service, "service-2")).operation_model(operation).input_shape
 
 
 def member_of(name: str, shape: Any) -> str:
-    """The member for a property: API Gateway's begin with a small letter."""
+    """The member for a property: API Gateway's members begin with a small letter."""
     small = _RENAMED.get(name, name[:1].lower() + name[1:])
     return small if small in shape.members else name
 
 
 def _fitted(value: Any, shape: Any) -> Any:
-    """The value as CloudFormation sends it: text for numbers and numbers for text, examples for what is not known."""
+    """The value as CloudFormation sends it: converted to the shape's type, with examples for unknown values."""
     kind = shape.type_name
     if value is UNKNOWN:
         return _example(shape)
@@ -150,7 +150,7 @@ def _example(shape: Any) -> Any:
 
 
 def _bad_values(value: Any, shape: Any, path: str) -> Iterator[str]:
-    """Values that are none of an enumeration, or above a maximum: botocore leaves these to the service."""
+    """Values outside an enumeration or above a maximum, which botocore does not check."""
     kind, most = shape.type_name, shape.metadata.get("max")
     if kind == "structure" and isinstance(value, dict):
         for name in value.keys() & shape.members.keys():

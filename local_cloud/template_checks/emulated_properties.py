@@ -1,4 +1,4 @@
-"""Finds the types, attributes and properties of a template that the local cloud would silently ignore."""
+"""Finds types, attributes and properties of a template that the local cloud would silently ignore."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ ATTRIBUTES = {"Type", "Properties", "Condition", "DeletionPolicy", "DependsOn", 
 
 
 def findings(template: dict[str, Any]) -> list[str]:
-    """One sentence for each type, attribute or property that is neither emulated nor listed as left out."""
+    """One sentence for each type, attribute or property that is neither emulated nor listed as not emulated."""
     known = {name: _paths(lists) for name, lists in json.loads(DATA.read_text()).items()}
     return [
         finding
@@ -38,7 +38,7 @@ def _resource_findings(logical_id: str, resource: dict[str, Any], known: dict[st
 
 
 def _unknown_paths(value: Any, path: str, known: set[str]) -> Iterator[str]:
-    """The paths below `value` that are not known; a known path without deeper ones stands for all below it."""
+    """The unknown paths below `value`; a known path without deeper ones covers everything below it."""
     if isinstance(value, list):
         for item in value:
             yield from _unknown_paths(item, path, known)

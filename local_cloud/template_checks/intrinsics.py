@@ -1,10 +1,10 @@
-"""The values of CloudFormation's intrinsic functions, as far as a template and a region tell them."""
+"""Resolves CloudFormation's intrinsic functions, as far as the template and the region determine their values."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-# In place of a value that only a deploy tells, such as the ARN of another resource.
+# Replaces a value that only a deploy determines, such as the ARN of another resource.
 UNKNOWN = object()
 _NOTHING = object()
 _FUNCTIONS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
@@ -16,7 +16,7 @@ _FUNCTIONS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 
 
 def resolve(properties: dict[str, Any], template: dict[str, Any], region: str) -> list[dict[str, Any]]:
-    """The properties twice: each Fn::If with its first value, then each with its second."""
+    """Resolve the properties twice: with the first value of each Fn::If, and with the second."""
     known = {"AWS::NoValue": _NOTHING, "AWS::Region": region} | {
         name: parameter["Default"]
         for name, parameter in template.get("Parameters", {}).items()
@@ -45,7 +45,7 @@ def _resolved(value: Any, known: dict[str, Any], mappings: dict[str, Any], branc
         given = _resolved(argument, known, mappings, branch)
         try:
             return UNKNOWN if name not in _FUNCTIONS or _is_unknown(given) else _FUNCTIONS[name](given, mappings)
-        except LookupError:  # cfn-lint names a map or an index that does not exist
+        except LookupError:  # cfn-lint reports a missing map or index
             return UNKNOWN
     members = {key: _resolved(each, known, mappings, branch) for key, each in value.items()}
     return {key: each for key, each in members.items() if each is not _NOTHING}

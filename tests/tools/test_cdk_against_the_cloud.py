@@ -20,7 +20,7 @@ DEPLOYMENT = "tests/deployments/jobs-off.yaml"
 
 @pytest.fixture
 def cdk(cloud: LocalCloud, tmp_path: Path) -> Cdk:
-    """Run `cdk` with the account's root key, as docs/local-cloud.md shows; it runs the app by cdk.json."""
+    """Run `cdk` with the account's root key, as docs/local-cloud.md shows; cdk.json names the app."""
     environment = os.environ | {
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_ACCESS_KEY_ID": ACCOUNT,
@@ -31,7 +31,7 @@ def cdk(cloud: LocalCloud, tmp_path: Path) -> Cdk:
     command = [str(ROOT / "node_modules" / ".bin" / "cdk"), "-c", f"deployment={DEPLOYMENT}", "-o", str(tmp_path)]
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        # Without CI in the environment `cdk` writes all but its results to stderr, with it to stdout.
+        # Without CI in the environment, `cdk` writes everything except results to stderr; with it, to stdout.
         return subprocess.run([*command, *arguments], env=environment, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True)
 
     return run
@@ -45,7 +45,7 @@ def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     stack = stacks["jobs-off"]
-    cloud.advance(3600)  # AWS's JavaScript SDK signs by the Date of answers once it differs by minutes from its own
+    cloud.advance(3600)  # AWS's JavaScript SDK signs by the Date of answers if it differs by minutes from its own clock
     cloudformation = cloud.client("cloudformation", region=stack.region)
     deployed = cdk("deploy", stack.name, "--require-approval", "never")
     assert deployed.returncode == 0, deployed.stdout

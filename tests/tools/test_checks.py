@@ -1,4 +1,4 @@
-"""What the emulator would accept silently is refused before anything is deployed."""
+"""Templates that the emulator would silently accept wrongly are refused before anything is deployed."""
 
 import json
 from collections.abc import Callable

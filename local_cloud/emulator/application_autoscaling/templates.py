@@ -40,7 +40,7 @@ def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> P
     if minimum > maximum:
         raise ValueError("Maximum capacity cannot be less than minimum capacity")
     if minimum < 1 and not endpoint.queue:
-        raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is no asynchronous endpoint")
+        raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is not an asynchronous endpoint")
     target = _target_of(endpoint) or ScalableTarget(endpoint)
     target.set_limits(minimum, maximum)
     endpoint.scalable_target = target

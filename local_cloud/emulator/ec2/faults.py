@@ -1,4 +1,4 @@
-"""Faults of machines, ordered by tests: no capacity, a boot that hangs, a command that fails."""
+"""Faults that tests order for machines: no capacity, a boot that hangs, a command that fails."""
 
 import threading
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ KINDS = ("no_capacity", "boot_hangs", "command_fails")
 
 @dataclass
 class MachineFault:
-    """A fault in the next `count` starts of machines; of command_fails, `command` is the one that fails."""
+    """A fault in the next `count` starts of machines; `command` is the failing command of `command_fails`."""
 
     fault: str
     count: int = 1
@@ -31,7 +31,7 @@ _faults: list[MachineFault] = []
 
 
 def take(kind: str) -> MachineFault | None:
-    """The fault of this kind that hits now, counted as injected."""
+    """The next fault of this kind, None for none; it is counted as injected."""
     with _lock:
         for fault in _faults:
             if fault.fault == kind and fault.injected < fault.count:
@@ -54,7 +54,7 @@ def _show() -> dict[str, Any]:
 
 
 def _clear(request: Any) -> dict[str, Any]:
-    """Forget the faults, or those of the one kind that the request names."""
+    """Forget all faults, or only those of the kind that the request names."""
     shown, kind = _show(), (request or {}).get("fault")
     with _lock:
         _faults[:] = [fault for fault in _faults if kind and fault.fault != kind]

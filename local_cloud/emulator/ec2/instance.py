@@ -1,4 +1,4 @@
-"""One instance: its states, its disk, and its machine, a process group that runs user data and services."""
+"""One EC2 instance: its state, its disk, and its machine, a process group that runs user data and services."""
 
 import contextlib
 import os
@@ -24,19 +24,19 @@ from local_cloud.machine import commands, python
 
 _ROOT = Path(__file__).parents[3]
 _CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
-_PUBLIC_ADDRESS = "203.0.113.25"  # of the block for documentation
-_NOWHERE = "http://127.0.0.1:9"  # the discard port, where nobody listens
+_PUBLIC_ADDRESS = "203.0.113.25"  # from a block that is reserved for documentation
+_NOWHERE = "http://127.0.0.1:9"  # the discard port, on which nobody listens
 _SHUT_DOWN_SECONDS = 100
 _ANSWER_SECONDS = 5
-# What the SSM agent needs before Fleet Manager calls its machine Online.
+# The permissions that the SSM agent needs before Systems Manager calls its machine Online.
 _AGENT_ACTIONS = ("ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:OpenControlChannel")
 
-# How long an instance is pending, in seconds of the cloud; a test may make it longer.
+# How long an instance is pending, in seconds of the cloud; tests may change it.
 boot_seconds = 1.0
 
 
 class Ec2Instance:
-    """An instance; `record` is MiniStack's, which DescribeInstances shows."""
+    """An instance; `record` is MiniStack's record, which DescribeInstances shows."""
 
     def __init__(self, record: dict[str, Any], launch: Launch) -> None:
         self.record, self.launch = record, launch
@@ -65,7 +65,7 @@ class Ec2Instance:
 
     @property
     def is_online(self) -> bool:
-        """Whether its SSM agent runs and may talk to SSM."""
+        """Whether the SSM agent runs and may talk to Systems Manager."""
         role = self.launch.role_arn
         may = role is not None and all(iam.role_may(role, action, "*") for action in _AGENT_ACTIONS)
         return self.state == "running" and self._is_booted and self._reaches_aws and may
@@ -76,7 +76,7 @@ class Ec2Instance:
         return network.reaches_aws(launch.subnet_id, launch.group_ids, launch.has_public_address)
 
     def describe(self) -> dict[str, Any]:
-        """For tests and for those who look for the processes."""
+        """State, disk and processes of the instance, for `/_slipway/machines`."""
         found: dict[str, Any] = {
             "id": self.id,
             "state": self.state,
@@ -92,7 +92,7 @@ class Ec2Instance:
         return (self.disk / "run/init-port").read_text()
 
     def start(self) -> None:
-        """Of a stopped one: pending, then running; one that runs goes on."""
+        """Start the instance if it is stopped: pending, then running."""
         with self._lock:
             if self.state == "stopped":
                 self._become("pending")
@@ -101,7 +101,7 @@ class Ec2Instance:
                 self._work(self._run)
 
     def stop(self) -> None:
-        """Shut down the machine; its disk stays."""
+        """Shut down the machine and keep its disk."""
         with self._lock:
             if self.state == "running":
                 self._become("stopping")
@@ -115,23 +115,23 @@ class Ec2Instance:
                 self._work(self._shut_down, "terminated")
 
     def power_off(self) -> None:
-        """The end of the emulator: all processes at once."""
+        """Kill all processes at once, at the end of the emulator."""
         if self._process:
             _kill_group(self._process.pid)
 
     def wait_until(self, *states: str) -> str:
-        """Wait for one of these states; returns it."""
+        """Wait until the instance has one of these states; returns the state."""
         with self._settled:
             self._settled.wait_for(lambda: self.state in states)
             return self.state
 
     def execute(self, arguments: list[str]) -> tuple[int, str, str]:
-        """Run a command on the machine, as its agent does: exit status, standard output, standard error."""
+        """Run a command on the machine, as the SSM agent does; returns exit status, standard output and error."""
         status, output, errors = commands.ask_init("run", *arguments, port=self._init_port())
         return status, output, errors
 
     def _work(self, function: Any, *arguments: Any) -> None:
-        """On a thread of its own; an advance waits for its end."""
+        """Run work on its own thread; an advance of the clock waits for its end."""
         clock.begin_work()
         ministack.in_background(self._until_done, function, *arguments, name=f"{function.__name__} {self.id}")
 
@@ -151,7 +151,7 @@ class Ec2Instance:
             self._settled.notify_all()
 
     def _run(self) -> None:
-        """From pending to the end of the boot."""
+        """Run the machine from state pending to the end of its boot."""
         clock.sleep(clock.shortened(boot_seconds), in_work=True)
         with self._lock:
             if self.state != "pending":
@@ -179,13 +179,13 @@ class Ec2Instance:
             self._wait_for_boot()
 
     def _wait_for_boot(self) -> None:
-        """An advance waits for the set-up, but for one that waits for the clock itself."""
+        """Wait until the boot has ended or sleeps; an advance of the clock waits for this, but not for longer."""
         sleepers.when_asleep[self.id] = self._has_news.set
         self._has_news.wait()
         sleepers.when_asleep.pop(self.id, None)
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
-        """Hear of the end of the boot, and of the machine's: it may be shut down from inside, or killed."""
+        """Read what the machine reports: the end of its boot, and its own end, from inside or by a kill."""
         assert process.stdout
         for line in process.stdout:
             self._is_booted = line == "booted\n"
@@ -214,11 +214,11 @@ class Ec2Instance:
         self._become(end)
 
     def _environment(self) -> dict[str, str]:
-        """What the machine's processes see: no credentials, which they get from the metadata service."""
+        """The environment of the machine's processes. It has no credentials: the metadata service gives them."""
         assert self._metadata
         connected = self._reaches_aws
         more = {name: os.environ[name] for name in (python.WEIGHTS, python.MODEL_PYTHON) if name in os.environ}
-        if not connected:  # curl's way out
+        if not connected:  # for curl
             more["http_proxy"] = _NOWHERE
         return {
             "PATH": f"{self.disk}/usr/bin:{os.environ.get('PATH', os.defpath)}",

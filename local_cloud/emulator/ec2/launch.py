@@ -1,4 +1,4 @@
-"""A launch: the parameters of RunInstances together with those of a launch template, checked as EC2 checks them."""
+"""A launch: merges the parameters of RunInstances with those of a launch template, and checks them as EC2 does."""
 
 import base64
 import binascii
@@ -22,8 +22,8 @@ _ec2 = ministack.internals(
 _iam = ministack.internals("ministack.services.iam", "_lookup_instance_profile", "_roles")
 _ssm = ministack.internals("ministack.services.ssm", "_PUBLIC_AMI_PARAMETERS", "resolve_parameter_value")
 
-_LONGEST_USER_DATA = 16_384  # before it is encoded
-_IMAGE_GB = 8  # Amazon Linux 2023's snapshot
+_LONGEST_USER_DATA = 16_384  # before base64
+_IMAGE_GB = 8  # the size of Amazon Linux 2023's snapshot
 _ARM_TYPE = re.compile(r"(a1|[a-z]+\d+[a-z]*g[a-z]*)\.")
 _ARM_PARAMETER = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64"
 _ARM_IMAGE = "ami-0c2023a1b2c3d4e50"
@@ -31,7 +31,7 @@ _ARM_IMAGE = "ami-0c2023a1b2c3d4e50"
 
 @dataclass(frozen=True)
 class Launch:
-    """What an instance is made of; `tags` are those for resources of type instance, EC2's own among them."""
+    """The settings of an instance; `tags` are those for resource type instance, including EC2's own."""
 
     image_id: str
     architecture: str
@@ -49,7 +49,7 @@ class Launch:
 
 
 def resolve(request: dict[str, Any]) -> Launch:
-    """The launch for a request with the names of the API; its own members win over the template's.
+    """The launch for a RunInstances request, whose members override those of the launch template.
 
     Raises Ec2Error.
     """
@@ -92,7 +92,7 @@ def resolve(request: dict[str, Any]) -> Launch:
 
 
 def _template(specification: dict[str, Any] | None) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """Its data, and the tags with which EC2 marks what was launched by it."""
+    """The data of the launch template, and the tags that EC2 adds to instances launched by it."""
     if not specification:
         return {}, []
     template_id, name = specification.get("LaunchTemplateId"), specification.get("LaunchTemplateName")
@@ -132,7 +132,7 @@ def _image(image_id: str) -> str:
 
 
 def _place(members: dict[str, Any]) -> tuple[str, list[str], bool]:
-    """Subnet, security groups, and whether the instance has a public address while it runs."""
+    """The subnet, the security groups, and whether the instance gets a public address."""
     interfaces = members.get("NetworkInterfaces", [])
     for name, words in (("SubnetId", "subnet ID"), ("SecurityGroupIds", "security groups")):
         if interfaces and members.get(name):
@@ -172,7 +172,7 @@ def _profile(given: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _role_arn(profile: dict[str, Any] | None) -> str | None:
-    """The role whose credentials the instance gets: none where it does not trust EC2."""
+    """The ARN of the instance's role, None if it has no role or the role does not trust EC2."""
     if not profile or not profile["Roles"]:
         return None
     arn = str(_iam._roles[profile["Roles"][0]]["Arn"])
@@ -180,7 +180,7 @@ def _role_arn(profile: dict[str, Any] | None) -> str | None:
 
 
 def check_user_data(given: str) -> bytes:
-    """The decoded user data. Raises Ec2Error."""
+    """Decode the user data. Raises Ec2Error."""
     try:
         decoded = base64.b64decode(given, validate=True)
     except (binascii.Error, ValueError):
@@ -191,7 +191,7 @@ def check_user_data(given: str) -> bytes:
 
 
 def _volume(mappings: list[dict[str, Any]]) -> dict[str, Any]:
-    """The root volume."""
+    """The settings of the root volume."""
     volume: dict[str, Any] = next((each["Ebs"] for each in mappings if each["DeviceName"] == "/dev/xvda"), {})
     size = int(volume.get("VolumeSize", _IMAGE_GB))
     if size < _IMAGE_GB:

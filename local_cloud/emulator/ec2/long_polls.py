@@ -1,4 +1,4 @@
-"""Long polls of SQS by instances: an advance stops where one ends, and waits until its process asks again."""
+"""Long polls of SQS by instances: an advance of the clock stops when a poll ends, until its process polls again."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ from local_cloud.emulator.ec2 import operations
 _iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "caller_arn")
 _sqs = ministack.internals("ministack.services.sqs", "_HANDLERS")
 
-# In real seconds.
+# Both are in real seconds. An advance waits at most this long for the work after a poll.
 _LOOK_EVERY_SECONDS = 0.1
 _LONGEST_WORK = 1.0
 
-# Of each instance: ends the work that counts since its last poll was over.
+# By instance: the timer that ends the work which began at the end of its last poll.
 _working: dict[str, asyncio.TimerHandle] = {}
 
 
@@ -31,11 +31,11 @@ def _polling_instance() -> str:
 
 
 async def _wait_as_instance(instance_id: str, receive: Any, data: dict[str, Any], url: str, seconds: int) -> Any:
-    """One long poll; a machine that is shutting down need not wait for its end."""
+    """Receive with a long poll; a machine that is shutting down gets its answer at once."""
     deadline = time.time() + clock.shortened(seconds)
     woken = asyncio.Event()
     sleeper = clock.stop_at(deadline, woken)
-    _end_work(instance_id)  # not before: an advance would go on
+    _end_work(instance_id)  # after stop_at: otherwise an advance would move on
     try:
         while True:
             found = await receive(data | {"WaitTimeSeconds": 0}, url)

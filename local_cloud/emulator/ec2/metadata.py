@@ -1,4 +1,4 @@
-"""The Instance Metadata Service of one instance, on a port of its own in place of 169.254.169.254."""
+"""The Instance Metadata Service of one instance, on its own port instead of 169.254.169.254."""
 
 import json
 import secrets
@@ -16,16 +16,16 @@ _TOKEN, _LIFETIME = "X-aws-ec2-metadata-token", "X-aws-ec2-metadata-token-ttl-se
 
 
 class MetadataService(ThreadingHTTPServer):
-    """Answers the processes of one instance until close()."""
+    """Serves metadata to the processes of one instance until close()."""
 
     daemon_threads = True
 
     def __init__(self, record: dict[str, Any], options: dict[str, Any], role_arn: str | None) -> None:
-        """options: MetadataOptions of the launch."""
+        """options: the MetadataOptions of the launch."""
         super().__init__(("127.0.0.1", 0), _Handler)
         self.record, self.role_arn = record, role_arn
         self.is_on = options.get("HttpEndpoint", "enabled") == "enabled"
-        # Amazon Linux 2023's images ask for tokens unless the launch says otherwise.
+        # Amazon Linux 2023 demands tokens unless the launch says otherwise.
         self.needs_token = options.get("HttpTokens", "required") == "required"
         self.account, self.region = ministack.account_id(), ministack.region()
         self.tokens: dict[str, float] = {}
@@ -40,7 +40,7 @@ class MetadataService(ThreadingHTTPServer):
         self.server_close()
 
     def find(self, path: str) -> str | None:
-        """The text at a path below /latest/, None where there is none."""
+        """The text at a path below /latest/, None for an unknown path."""
         record, zone = self.record, self.record["Placement"]["AvailabilityZone"]
         role = self.role_arn.rsplit("/", 1)[-1] if self.role_arn else ""
         texts = {
@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: MetadataService
 
     def do_PUT(self) -> None:
-        """A session token for IMDSv2."""
+        """Answer with a session token of IMDSv2."""
         lifetime = self.headers.get(_LIFETIME, "")
         if not self.server.is_on or "X-Forwarded-For" in self.headers:
             self._send(403, "Forbidden")
@@ -122,4 +122,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Nothing: the processes of an instance ask often."""
+        """Log nothing: the processes of an instance ask often."""

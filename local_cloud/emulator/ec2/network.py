@@ -1,4 +1,4 @@
-"""What an instance reaches: nothing without a route out of its subnet and a rule that lets HTTPS out."""
+"""Decides whether an instance reaches AWS: it needs a route out of its subnet and a rule that allows HTTPS."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _HTTPS = 443
 
 
 def make_defaults() -> None:
-    """The default VPC of this account and region, with the route to its internet gateway that MiniStack leaves out."""
+    """Create this account and region's default VPC, with a route to its internet gateway, which MiniStack omits."""
     _ec2._ensure_defaults_initialized()
     routes = _ec2._route_tables[_ec2._DEFAULT_RTB_ID]["Routes"]
     if not any(route.get("DestinationCidrBlock") == "0.0.0.0/0" for route in routes):
@@ -34,7 +34,7 @@ def make_defaults() -> None:
 
 
 def _put(request: dict[str, Any]) -> dict[str, Any]:
-    """A network that a test or `slipway local` names, in place of one that the user has on AWS."""
+    """Create the network that `put_network` asks for, in place of the user's network on AWS."""
     vpc_id = request["vpc_id"]
     with ministack.scope(request["account"], request["region"]):
         _ec2._vpcs[vpc_id] = {"VpcId": vpc_id, "CidrBlock": "10.0.0.0/16", "State": "available", "IsDefault": False}
@@ -58,7 +58,7 @@ def subnet_assigns_public_address(subnet_id: str) -> bool:
 
 
 def reaches_aws(subnet_id: str, group_ids: list[str], has_public_address: bool) -> bool:
-    """Whether HTTPS to AWS gets out: by an internet gateway, a NAT gateway, or interface endpoints of the VPC."""
+    """Whether HTTPS reaches AWS: through an internet gateway, a NAT gateway, or interface endpoints of the VPC."""
     vpc = _ec2._subnets[subnet_id]["VpcId"]
     targets = _default_routes(subnet_id, vpc)
     has_route = (

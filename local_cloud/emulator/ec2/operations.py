@@ -34,14 +34,14 @@ Parameters = dict[str, Any]
 Answer = ministack.Answer
 
 instances: Any = ministack.scoped_store()
-# States from which an instance is started or stopped.
+# The states from which an instance can be started or stopped.
 _STARTABLE = ("pending", "running", "stopped")
 _ON_INSTANCES = ("ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances")
 _STOPPABLE = ("running", "stopping", "stopped")
 
 
 def run(request: dict[str, Any], count: int = 1) -> list[Ec2Instance]:
-    """Launch instances; the request has the names of the API. Raises Ec2Error."""
+    """Launch instances for a request in the API's form. Raises Ec2Error."""
     wanted = launch.resolve(request)
     check_capacity(wanted.instance_type)
     profile = wanted.profile and {"Arn": wanted.profile["Arn"], "Id": wanted.profile["InstanceProfileId"]}
@@ -64,7 +64,7 @@ def _made(record: dict[str, Any], wanted: launch.Launch) -> Ec2Instance:
 
 
 def find(instance_id: str) -> Ec2Instance:
-    """Raises Ec2Error for an unknown one."""
+    """The instance with this id. Raises Ec2Error."""
     if instance_id not in instances or instance_id not in _ec2._instances:
         raise Ec2Error("InvalidInstanceID.NotFound", f"The instance ID '{instance_id}' does not exist")
     found: Ec2Instance = instances[instance_id]
@@ -149,7 +149,7 @@ def _answer(root: str, before: str, items: str) -> Answer:
 
 
 def _authorizing_each(serve: Any) -> Any:
-    """MiniStack asks whether the caller may act on the first instance of a request; EC2 asks for each."""
+    """Authorize the caller for each instance of a request, as EC2 does; MiniStack asks for the first one only."""
 
     async def handle(
         method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
@@ -192,13 +192,13 @@ def _refusing(operation: Callable[[Parameters], Answer]) -> Callable[[Parameters
 
 
 def _tags_of_instances() -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """For conditions on aws:ResourceTag."""
+    """The tags of instances by ARN, for conditions on aws:ResourceTag."""
     for instance_id in _ec2._instances:
         yield _arn(instance_id), _ec2._tags.get(instance_id, [])
 
 
 def _with_metadata_options(shown: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], str]:
-    """DescribeInstances with what MiniStack leaves out: how the metadata service is reached."""
+    """DescribeInstances with MetadataOptions, which MiniStack leaves out."""
 
     def show(record: dict[str, Any]) -> str:
         item = shown(record)
@@ -216,7 +216,7 @@ def _with_metadata_options(shown: Callable[[dict[str, Any]], str]) -> Callable[[
 
 
 async def list_machines() -> list[dict[str, Any]]:
-    """Off the loop, as each machine is asked for its processes."""
+    """Describe all instances, off the event loop: each machine is asked for its processes."""
     found = [each for _, _, each in ministack.in_all_scopes(instances) if each.state != "terminated"]
     return [await asyncio.to_thread(each.describe) for each in found]
 
@@ -232,7 +232,7 @@ def _set_boot_seconds(request: Any) -> dict[str, float]:
 
 
 def _default_volume_key(parameters: Parameters) -> Answer:
-    """AWS's own, which nobody has changed here."""
+    """The answer to GetEbsDefaultKmsKeyId: AWS's own key."""
     key = f"arn:aws:kms:{ministack.region()}:{ministack.account_id()}:alias/aws/ebs"
     answer: Answer = _ec2._xml(200, "GetEbsDefaultKmsKeyIdResponse", f"<kmsKeyId>{key}</kmsKeyId>")
     return answer

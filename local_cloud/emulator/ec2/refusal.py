@@ -1,4 +1,4 @@
-"""A refusal by EC2: its code and its words."""
+"""The error that EC2 answers a refused request with."""
 
 from local_cloud.emulator.core import ministack
 
@@ -6,7 +6,7 @@ _ec2 = ministack.internals("ministack.services.ec2", "_error", "_esc")
 
 
 class Ec2Error(Exception):
-    """A request that EC2 refuses; `status` is 500 where EC2 itself can't serve it."""
+    """A refusal by EC2: code, message, and the status, which is 500 if EC2 itself cannot serve the request."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:
         super().__init__(f"{message} (Service: Ec2, Status Code: {status}, Error Code: {code})")

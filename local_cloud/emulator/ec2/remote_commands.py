@@ -1,4 +1,4 @@
-"""Systems Manager on instances: who is online, and commands of operators that run there."""
+"""Systems Manager on instances: which are online, and commands that operators run there."""
 
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.ec2 import operations
@@ -16,5 +16,5 @@ def _execute(instance_id: str, arguments: list[str]) -> tuple[int, str, str]:
 
 
 def install() -> None:
-    # MiniStack's Run Command asks EC2 for both.
+    # MiniStack's Run Command asks EC2 both questions.
     _ec2.instance_is_managed, _ec2.exec_in_instance_blocking = _is_managed, _execute

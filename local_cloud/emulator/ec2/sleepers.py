@@ -1,4 +1,4 @@
-"""Sleeping processes of instances: woken by the cloud's clock, and waited for by an advance until they sleep again."""
+"""Wakes sleeping processes of instances by the cloud's clock; an advance of it waits until they sleep again."""
 
 import contextlib
 import socket
@@ -8,15 +8,15 @@ from typing import Self
 
 from local_cloud.emulator.core import clock
 
-# In real seconds: an advance waits no longer for a process that does something else after its sleep.
+# In real seconds: how long an advance waits for a process that does not sleep again.
 _LONGEST_WORK = 1.0
-# Of an instance: called when one of its processes sleeps for the next time.
+# By instance id: a function that is called once, when one of its processes next sleeps.
 when_asleep: dict[str, Callable[[], None]] = {}
 _listener: socket.socket | None = None
 
 
 def port() -> int:
-    """Where `local_cloud.machine.clock` asks to be woken; listens from the first call on."""
+    """The port on which `local_cloud.machine.clock` asks to be woken; the first call opens it."""
     global _listener
     if _listener is None:
         _listener = socket.create_server(("127.0.0.1", 0))
@@ -31,7 +31,7 @@ def _accept(listener: socket.socket) -> None:
 
 
 def _serve(connection: socket.socket) -> None:
-    """One thread of a process: a line of seconds and its instance is answered by a byte when they are over."""
+    """Serve one thread of a process: it sends seconds and its instance id; a byte answers when they have passed."""
     with connection, contextlib.suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with _Work() as work:
@@ -45,7 +45,7 @@ def _serve(connection: socket.socket) -> None:
 
 
 class _Work:
-    """What the thread does between two sleeps, as far as an advance waits for it."""
+    """The thread's work between two sleeps, for which an advance waits."""
 
     def __init__(self) -> None:
         self.is_in_progress = False
@@ -68,7 +68,7 @@ class _Work:
 
 
 def _next(connection: socket.socket, work: _Work) -> bytes:
-    """The next line, b"" from a thread that is gone; the work ends when none comes for long."""
+    """The next line, b"" if the thread has ended. Its work counts as over if no line comes for _LONGEST_WORK."""
     connection.settimeout(_LONGEST_WORK)
     try:
         line = connection.recv(64)

@@ -1,4 +1,4 @@
-"""EC2's instances in CloudFormation templates, and wait conditions, whose timeout runs on the cloud's clock."""
+"""EC2 instances in CloudFormation templates, and wait conditions, whose timeout follows the cloud's clock."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -30,12 +30,12 @@ _REPLACED_BY = (
 )
 
 
-# What CloudFormation sends in another way.
+# Properties that CloudFormation does not send to RunInstances.
 _OWN = ("PropagateTagsToVolumeOnCreation", "Tags")
 
 
 class InstanceFailedError(Exception):
-    """An instance that does not run."""
+    """An instance that does not reach the state running."""
 
 
 def _create_instance(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
@@ -60,7 +60,7 @@ def _attributes(instance_id: str) -> dict[str, Any]:
 
 
 def _stabilize_instance(instance_id: str) -> None:
-    """CloudFormation waits until it runs; what it does then is a matter of wait conditions."""
+    """Wait until the instance runs, as CloudFormation does; wait conditions cover what it does then."""
     state = operations.find(instance_id).wait_until("running", "stopped", "terminated")
     if state == "terminated":
         raise InstanceFailedError(f"Instance {instance_id} failed to stabilize. Current state: terminated.")
@@ -80,7 +80,7 @@ def _delete_instance(instance_id: str, properties: dict[str, Any]) -> None:
 
 
 def _check_template(properties: dict[str, Any]) -> None:
-    """CreateLaunchTemplate takes what may be wrong on launch, but for user data that is not encoded."""
+    """Check a launch template as CreateLaunchTemplate does: it demands base64 user data, the launch checks the rest."""
     launch.check_user_data(properties["LaunchTemplateData"].get("UserData", ""))
 
 

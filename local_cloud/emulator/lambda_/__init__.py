@@ -4,7 +4,7 @@ from local_cloud.emulator.lambda_ import event_sources, functions, invocations, 
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
-    """Apply all repairs; functions do not see the environment variables named here."""
+    """Apply all repairs; functions do not see the environment variables in `emulator_only`."""
     functions.install(emulator_only)
     invocations.install()
     metrics.install()

@@ -1,4 +1,4 @@
-"""Queues that feed functions: when they are read, and mappings that AWS refuses."""
+"""Event source mappings of queues: when queues are read, and which mappings AWS refuses."""
 
 from typing import Any
 
@@ -28,6 +28,6 @@ def _check(properties: dict[str, Any]) -> None:
 
 
 def install() -> None:
-    # The stock pause after a look that found nothing would be most of a message's way.
+    # MiniStack's pause after an empty receive would be most of a message's latency.
     _lambda._ESM_IDLE_WAKE_GAP_SECONDS = 0.005
     extend_resource_type("AWS::Lambda::EventSourceMapping", check=_check)

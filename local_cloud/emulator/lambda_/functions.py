@@ -1,4 +1,4 @@
-"""Functions as AWS runs them where MiniStack differs: runtimes, roles, logs and the process of a function."""
+"""Functions: repairs where MiniStack differs from AWS, in runtimes, roles, logs and the processes of functions."""
 
 import os
 from typing import Any
@@ -11,7 +11,7 @@ from local_cloud.emulator.services import iam
 _lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
 _runtime = ministack.internals("ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "reset")
 
-# The emulator runs every one of them with its own interpreter.
+# The emulator runs all of them with its own interpreter.
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
 # A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
@@ -27,7 +27,7 @@ def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
             real_sleep(0.5)
         os._exit(1)
     threading.Thread(target=watch, daemon=True).start()
-    # The time that a run has left, too.
+    # The remaining time of an invocation follows the clock, too.
     os.environ["_LAMBDA_TIMEOUT"] = str(float(os.environ["_LAMBDA_TIMEOUT"]) * speed)
     with open(clock_file, "rb") as file:
         ahead = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
@@ -44,7 +44,7 @@ _slipway_prepare({parent}, {emulator_only}, {clock_file!r}, {started}, {speed})
 
 
 def function_configuration(function: str) -> dict[str, Any] | None:
-    """The configuration of a function by its name or ARN, None for an unknown one."""
+    """The configuration of the function with this name or ARN, None if there is none."""
     config: dict[str, Any] | None = _lambda._get_func_record_for_ref(function)[1]
     return config
 
@@ -53,7 +53,7 @@ def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
     """Whether the function's resource policy lets a service, say "events.amazonaws.com", invoke it for this source."""
     record, config, _ = _lambda._get_func_record_for_ref(function_arn)
     if not record:
-        return True  # a missing function has an error of its own
+        return True  # a missing function is reported by the invocation itself
     return iam.policy_allows(record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], source_arn)
 
 
@@ -104,7 +104,7 @@ def _check(properties: dict[str, Any]) -> None:
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
-    """Apply the repairs; the named environment variables stay the emulator's own."""
+    """Apply the repairs; functions do not see the environment variables in `emulator_only`."""
     _prepare_processes(emulator_only)
     _demand_permission_to_log()
     extend_resource_type("AWS::Lambda::Function", check=_check)

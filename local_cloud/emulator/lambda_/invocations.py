@@ -1,4 +1,4 @@
-"""The invocations that run, by trace id: their number, a fault that kills the process of one, an end for each."""
+"""Tracks running invocations by trace id, so that tests can count and kill them, and lets each finish."""
 
 import secrets
 import threading
@@ -12,7 +12,7 @@ _lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_f
 _runtime = ministack.internals("ministack.core.lambda_runtime", "Worker.invoke", "kill_workers")
 
 _workers: dict[str, Any] = {}
-_last_in_service: set[Any] = set()  # workers of a function that has changed, until their invocation is over
+_last_in_service: set[Any] = set()  # busy workers of changed functions, until their invocation ends
 _thread = threading.local()
 
 
@@ -29,11 +29,11 @@ def _new_trace_id() -> str:
 
 
 def _let_invocations_end() -> None:
-    """A function that changes gets new processes; one that is at work answers first, as on AWS."""
+    """When a function changes, let a busy process answer before it is replaced, as AWS does."""
     kill, invalidate = _runtime.kill_workers, _lambda.invalidate_worker
 
     def kill_idle(workers: Any) -> None:
-        # After a failure MiniStack replaces the worker of this very thread, which is still marked as in use.
+        # After a failure MiniStack replaces the worker of this thread, which is still marked as in use.
         own = getattr(_thread, "failing", None)
         busy = {each for each in workers if each.in_use and each is not own and getattr(_thread, "changes", False)}
         _last_in_service.update(busy)
@@ -52,7 +52,7 @@ def _let_invocations_end() -> None:
 def install() -> None:
     _let_invocations_end()
     ministack.register_view("/_slipway/invocations", lambda: {"running": len(_workers)})
-    # As on AWS every invocation has a trace id, and the SDK sends it along with each call that the function makes.
+    # Every invocation needs a trace id, as on AWS: the SDK sends it with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
     _lambda._xray_trace_id_for_invocation = lambda *args: given(*args) or _new_trace_id()
     _know_invocations_of(_runtime.Worker)

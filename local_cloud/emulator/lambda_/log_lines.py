@@ -1,6 +1,6 @@
-"""The lines that an invocation logs: all of them, and none of another's.
+"""Collects exactly the lines that an invocation logs.
 
-MiniStack waits some milliseconds for them, which a busy machine exceeds: here a process marks where they end.
+MiniStack waits some milliseconds for them, which is too short on a busy machine. Here the process marks their end.
 """
 
 import queue
@@ -22,7 +22,7 @@ _LOOK_EVERY_SECONDS = 0.05
 
 
 def lines_until_mark(worker: Any, may_wait: Callable[[], bool] = lambda: True) -> str:
-    """What the process has written up to its mark, or to its end, or while it may be waited for."""
+    """The lines that the process has written, up to its mark, its end, or the moment when may_wait() is false."""
     lines: list[str] = []
     while True:
         has_ended = not (worker._stderr_thread and worker._stderr_thread.is_alive())
@@ -40,7 +40,7 @@ def lines_until_mark(worker: Any, may_wait: Callable[[], bool] = lambda: True) -
 
 
 def install() -> None:
-    """Let the processes of functions that answer as a whole mark the ends, before their answers."""
+    """Make processes of functions without streaming print the mark at the end of an invocation, before its answer."""
     script = _runtime._PYTHON_WORKER_SCRIPT
     assert script.count(_ANSWERED) == 1
     mark = f"        print({MARK!r}, file=sys.__stderr__, flush=True)\n"
@@ -48,7 +48,7 @@ def install() -> None:
     within_limits = _runtime.Worker._drain_stderr_bounded
 
     def drain(worker: Any, **limits: float) -> str:
-        """limits: of a start that has failed, which marks nothing."""
+        """limits: time limits for the lines of a failed start, which prints no mark."""
         return str(within_limits(worker, **limits)) if limits else lines_until_mark(worker)
 
     _runtime.Worker._drain_stderr_bounded = drain

@@ -1,4 +1,4 @@
-"""The metrics of functions: those that Lambda puts for each invocation, and those in the lines of a function's log."""
+"""Metrics of functions: Lambda's own for each invocation, and those in the embedded metric format in log lines."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ def _put_for_each_invocation() -> None:
         return result
 
     _lambda._execute_function_dispatch = execute
-    # MiniStack's own are put for some invocations only.
+    # MiniStack puts metrics for some invocations only.
     _lambda._emit_lambda_metrics = lambda *_, **__: None
 
 
@@ -50,10 +50,10 @@ def _put_those_in_logs() -> None:
 
 
 def put_embedded(text: str) -> None:
-    """Put the metrics that lines of a log hold in CloudWatch's embedded metric format."""
+    """Put the metrics that log lines hold in CloudWatch's embedded metric format."""
     for line in text.splitlines():
         if '"_aws"' in line:
-            # A malformed line makes no metric, and no error either.
+            # A malformed line makes no metric and no error.
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                 _put(json.loads(line))
 

@@ -1,4 +1,4 @@
-"""Functions that answer piece by piece: processes that talk to the documented Runtime API over HTTP.
+"""Functions that stream their answers: their processes talk to Lambda's documented Runtime API over HTTP.
 
 A function behind a STREAM integration runs as a custom runtime of MiniStack's whose bootstrap does what the managed
 Python runtime does: it imports the handler's module, and asks for events only after that. A module whose import never
@@ -92,7 +92,7 @@ _relay: ContextVar[Relay | None] = ContextVar("relay", default=None)
 
 @contextlib.contextmanager
 def relayed_by(relay: Relay) -> Iterator[None]:
-    """Invocations that begin here hand the pieces of their answer to this relay."""
+    """A context in which invocations hand the pieces of their answer to this relay."""
     token = _relay.set(relay)
     try:
         yield
@@ -101,7 +101,7 @@ def relayed_by(relay: Relay) -> Iterator[None]:
 
 
 class StreamingWorker(_runtime.ProvidedWorker):  # type: ignore[misc, name-defined]
-    """A process of a function that answers piece by piece."""
+    """The process of a function that streams its answers."""
 
     def __init__(self, name: str, config: dict[str, Any], code: bytes) -> None:
         super().__init__(name, config, _with_bootstrap(code, str(config.get("Timeout", 3))))
@@ -111,18 +111,18 @@ class StreamingWorker(_runtime.ProvidedWorker):  # type: ignore[misc, name-defin
 
     def invoke(self, event: Any, request_id: str, **named: Any) -> dict[str, Any]:
         self.relay = _relay.get()
-        # Functions read the cloud's clock, their time limit counts in real seconds.
+        # Functions read the cloud's clock, but their time limit counts in real seconds.
         self.deadline_ms = int((clock.now() + self.config.get("Timeout", 3) * clock.SPEED) * 1000)
         self._started = time.monotonic()
         known = {name: named[name] for name in ("trace_id", "invoked_function_arn") if name in named}
         try:
             result: dict[str, Any] = super().invoke(event, request_id, **known)
-        except Exception as error:  # of the start; the log says more
+        except Exception as error:  # the start failed; the log says why
             return {"status": "error", "error": str(error), "cold_start": True, "log": self._drain_stderr()}
         return result
 
     def _drain_stderr_bounded(self, **limits: float) -> str:
-        """An invocation is over when the process asks for the next one, for which it has the time of its function."""
+        """Wait for the end of an invocation: the process asks for the next one, within the function's timeout."""
         if limits:
             return str(super()._drain_stderr_bounded(**limits))
         end = self._started + self.config.get("Timeout", 3)
@@ -164,7 +164,7 @@ def _api_for(worker: StreamingWorker, generation: int, base: Any) -> Any:
             except (OSError, ValueError):
                 self.close_connection = True
                 if relay and relay.is_closed:
-                    return "response", {}  # the caller has hung up, which is no failure of the function
+                    return "response", {}  # the caller has hung up; the function has not failed
                 return "error", {"errorType": "Runtime.TruncatedResponse", "errorMessage": "The stream was cut."}
             if "lambda-runtime-function-error-type" in trailers:
                 body = base64.b64decode(trailers.get("lambda-runtime-function-error-body", "e30="))
@@ -175,7 +175,7 @@ def _api_for(worker: StreamingWorker, generation: int, base: Any) -> Any:
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
-    """The chunks of a request's body; ValueError when it is cut."""
+    """The chunks of a request's body; raises ValueError if the body is incomplete."""
     while size := int(stream.readline().split(b";")[0], 16):
         piece = stream.read(size)
         if len(piece) < size or stream.readline() != b"\r\n":
@@ -192,17 +192,17 @@ def _trailers(stream: Any) -> Iterator[tuple[str, str]]:
 
 
 def _whole(answer: bytes) -> Any:
-    """What a caller of Invoke gets: the answer as a function without streaming gives it."""
+    """The answer for callers of Invoke, in the form of a function without streaming."""
     metadata, found, body = answer.partition(END_OF_METADATA)
     return json.loads(metadata) | {"body": body.decode()} if found else answer.decode()
 
 
 def _with_bootstrap(code: bytes, timeout: str) -> bytes:
-    """The code of a function with the files that make it a custom runtime."""
+    """The function's code with the two files that make it a custom runtime."""
     endpoint = ministack.own_endpoint_url()
     script = _MANAGED_RUNTIME.format(endpoint=endpoint, timeout=timeout, prologue=_emulator_prologue, mark=MARK)
     buffer = io.BytesIO(code)
-    # Without the time of day: MiniStack has a folder for each archive, and keeps it.
+    # Fixed times keep the archive identical: MiniStack makes a folder for each archive and keeps it.
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(zipfile.ZipInfo("bootstrap"), _BOOTSTRAP.format(python=sys.executable))
         archive.writestr(zipfile.ZipInfo("_slipway_runtime.py"), script)
@@ -210,7 +210,7 @@ def _with_bootstrap(code: bytes, timeout: str) -> bytes:
 
 
 def _is_streamed(function_arn: str) -> bool:
-    """Whether a method of an API in any scope streams the answers of this function."""
+    """Whether any API method, in any account and region, streams the answers of this function."""
     end = f"/functions/{function_arn}{URI_SUFFIX}"
     return any(
         str((method.get("methodIntegration") or {}).get("uri")).endswith(end)
@@ -221,7 +221,7 @@ def _is_streamed(function_arn: str) -> bool:
 
 
 def install(prologue: str) -> None:
-    """Run them in processes that begin with this prologue."""
+    """Run functions behind STREAM integrations in processes whose code begins with this prologue."""
     global _emulator_prologue
     _emulator_prologue = prologue
     class_for = _runtime._worker_class_for

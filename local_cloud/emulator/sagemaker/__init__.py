@@ -1,1 +1,1 @@
-"""SageMaker hosting: models, endpoint configurations, endpoints and their invocations."""
+"""SageMaker hosting: models, endpoint configurations, endpoints and invocations."""

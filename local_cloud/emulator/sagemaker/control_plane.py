@@ -39,7 +39,7 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
-    # As SageMaker's guide has it for inference: an ARN that ends in a star, and no word of aws:SourceAccount.
+    # SageMaker's guide names this source for inference: an ARN that ends in a star, without aws:SourceAccount.
     source = f"arn:aws:sagemaker:{ministack.region()}:{ministack.account_id()}:*"
     if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com", {"aws:sourcearn": source}):
         raise InvalidRequestError(
@@ -80,8 +80,8 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = _find_idle_endpoint(request)
     config = find_endpoint_config(required(request, "EndpointConfigName"))
     if config["EndpointConfigName"] == endpoint.config["EndpointConfigName"]:
-        # API reference: "To update an endpoint, you must create a new EndpointConfig." AWS may take it, and start a
-        # second set of instances.
+        # API reference: "To update an endpoint, you must create a new EndpointConfig." AWS may accept the
+        # same one and start a second set of instances.
         raise InvalidRequestError(
             f'The endpoint "{endpoint.arn}" runs the configuration "{config["EndpointConfigName"]}" already; an update '
             "needs a new one."
@@ -96,7 +96,7 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
             "before they can be removed or have their instance type updated."
         )
     if ("AsyncInferenceConfig" in config) != bool(endpoint.queue):
-        # "cannot be removed": sagemaker-python-sdk #3124; that it cannot be added either is assumed.
+        # "cannot be removed" is in sagemaker-python-sdk #3124; that it cannot be added is our assumption.
         verb = "added to" if "AsyncInferenceConfig" in config else "removed from"
         raise InvalidRequestError(f"The AsyncInferenceConfig parameter cannot be {verb} this endpoint {endpoint.name}.")
     excluded = [each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties") or []]
@@ -178,7 +178,7 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def _list_watches() -> dict[str, int]:
-    """Seconds of the cloud for which the alarms of an update are still watched, by the endpoint's name."""
+    """Endpoint name -> the seconds of the cloud for which an update still watches its alarms."""
     ends = {endpoint.name: endpoint.watched_until for _, _, endpoint in ministack.in_all_scopes(endpoints)}
     return {name: round((end - time.time()) * clock.SPEED) for name, end in ends.items() if end > time.time()}
 

@@ -1,4 +1,4 @@
-"""The life of one SageMaker endpoint: started, updated with rollback, scaled, stopped."""
+"""The life of one SageMaker endpoint: start, update with rollback, scaling, end."""
 
 import threading
 import time
@@ -14,18 +14,18 @@ from local_cloud.emulator.services import cloudwatch, iam
 
 _DEFAULT_STARTUP_SECONDS = 480
 _DEFAULT_EXECUTION_SECONDS = 28800
-# AWS chooses "an optimal value", which it does not name.
+# AWS chooses "an optimal value" without naming it.
 _DEFAULT_ASYNC_CONCURRENCY = 4
 _ALARM_LOOK_INTERVAL_IN_SECONDS = 10
 _LOADING = "SLIPWAY_LOCAL_STARTUP_SECONDS"
 
 
 class RollbackError(Exception):
-    """The automatic rollback takes an update back."""
+    """An update that the automatic rollback reverts."""
 
 
 class Endpoint:
-    """One endpoint; slow work runs on a thread of its own, wait_until_settled() waits for its end."""
+    """One endpoint. Slow work runs on its own thread; wait_until_settled() waits for its end."""
 
     def __init__(self, name: str, arn: str, config: dict[str, Any], model: dict[str, Any]) -> None:
         self.name = name
@@ -38,12 +38,12 @@ class Endpoint:
         self.tags: list[dict[str, str]] = []
         # What Application Auto Scaling registered for the variant; the registration ends with the endpoint.
         self.scalable_target: object | None = None
-        # While an update waits for its alarms, by time.time(); 0 = none does.
+        # Until when an update watches its alarms, in time.time(); 0 = no update does.
         self.watched_until = 0.0
         self.group: InstanceGroup | None = None
         self.queue = AsyncQueue(name, lambda: self.group) if "AsyncInferenceConfig" in config else None
         self._model = model
-        # The update under way: the configurations before and after it, and the stage of the latter.
+        # The update in progress: the old and the new configuration, and the stage of the new one.
         self._pending: tuple[str, str, str] | None = None
         self._last_deployment: dict[str, Any] = {}
         self._settled = threading.Event()
@@ -57,7 +57,7 @@ class Endpoint:
         self._in_background("Creating", self._start)
 
     def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
-        """Exchange the group for one with this configuration; a failure leaves the old one in service."""
+        """Replace the instances by ones with this configuration; after a failure the old ones stay in service."""
         self._last_deployment = deployment
         self._in_background("Updating", self._update, config, model, count, deployment)
 
@@ -80,7 +80,7 @@ class Endpoint:
         return {
             "EndpointName": self.name,
             "EndpointArn": self.arn,
-            # The old one until the update is over: botocore's model does not say since when it is the new one.
+            # The old name until the update ends; botocore's model does not say when it changes.
             "EndpointConfigName": self._pending[0] if self._pending else self.config["EndpointConfigName"],
             "EndpointStatus": self.status,
             "CreationTime": self.created_at,
@@ -147,8 +147,8 @@ class Endpoint:
             self.watched_until = time.time() + clock.shortened(watch)
             _bake(watch, alarms)
         except (ContainerStartError, RollbackError) as error:
-            # Reports have it both ways (terraform-provider-aws #39099, #48997): of a start there is a reason, of a
-            # rollback by an alarm there is none.
+            # Reports differ (terraform-provider-aws #39099, #48997). Here a failed start gives a reason, a rollback
+            # by an alarm gives none.
             self._enter("RollingBack", str(error) if isinstance(error, ContainerStartError) else "")
             self.group = old
             self.config, self._model, self.desired_count = before
@@ -179,7 +179,7 @@ class Endpoint:
         self._enter("Deleted")
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> InstanceGroup:
-        """Start a group; raises ContainerStartError when its instances do not come up within so many seconds."""
+        """Start instances; raises ContainerStartError if they are not in service within `most_seconds`."""
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_publishing(model["ExecutionRoleArn"], asynchronous)
@@ -232,7 +232,7 @@ def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
 
 
 def _bake(seconds: float, alarms: list[str]) -> None:
-    """Watch the alarms for so long while both groups run; raises RollbackError when one goes off."""
+    """Watch the alarms for `seconds`, while old and new instances run; raises RollbackError if one goes off."""
     started = time.time()
     deadline = started + clock.shortened(seconds)
     while True:

@@ -1,4 +1,4 @@
-"""SageMaker's periodic metrics: the backlog of asynchronous endpoints, the requests in flight of the others."""
+"""SageMaker's periodic metrics: the backlog of asynchronous endpoints, concurrent requests of real-time endpoints."""
 
 from collections.abc import Iterator
 
@@ -25,10 +25,10 @@ def _put_backlog(endpoint: Endpoint, instances: int) -> None:
     values = {
         "ApproximateBacklogSize": (float(size), "Count"),
         "ApproximateAgeOfOldestRequest": (endpoint.queue.age_of_oldest() * clock.SPEED, "Seconds"),
-        # An invocation that an instance finishes before it ends needs no other one.
+        # Only waiting invocations need capacity: an ending instance finishes those that it processes.
         "HasBacklogWithoutCapacity": (float(endpoint.queue.has_waiting and not instances), "Count"),
     }
-    # Without instances it is AWS's own example of what scales out; 0 / 0 is no number.
+    # AWS's example scales out from zero by this metric; at no backlog and no instances it has no value.
     if size or instances:
         values["ApproximateBacklogSizePerInstance"] = (size / max(instances, 1), "Count")
     cloudwatch.record_metrics(NAMESPACE, {"EndpointName": endpoint.name}, values)
@@ -47,7 +47,7 @@ def _put_concurrencies() -> None:
 
 
 def _each_endpoint() -> Iterator[Endpoint]:
-    """Every endpoint, in its own account and region."""
+    """Every endpoint, with its account and region as the current ones."""
     for account, region, endpoint in ministack.in_all_scopes(endpoints):
         with ministack.scope(account, region):
             yield endpoint

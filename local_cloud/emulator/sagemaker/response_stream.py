@@ -1,4 +1,4 @@
-"""InvokeEndpointWithResponseStream: the container's answer as an event stream, passed on while it is made."""
+"""InvokeEndpointWithResponseStream: passes the container's answer on as an event stream while it is produced."""
 
 import http.client
 import itertools
@@ -20,18 +20,18 @@ from local_cloud.emulator.services import cloudwatch
 
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")
 
-TIME_LIMIT_IN_SECONDS = 480.0  # in all
-# What a test has ordered: "cut_in_character" for here, others for the model server.
+TIME_LIMIT_IN_SECONDS = 480.0  # for the whole stream
+# A fault that a test has ordered: "cut_in_character" is applied here, others by the model server.
 FAULT_HEADER = "x-slipway-fault"
 _NUMBERS = itertools.count()
 
 
 class _StreamCutError(Exception):
-    """A test has ordered that the stream ends within a character."""
+    """The fault "cut_in_character": the stream ends within a character."""
 
 
 def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: EndpointInstance, fault: str) -> None:
-    """Pass on what the container sends until it ends; on a thread of its own. Gives the instance back."""
+    """Pass on the container's stream to its end, then give the instance back; runs on its own thread."""
     started, failure = opened.started, None
     cut = random.Random(next(_NUMBERS))
     try:
@@ -42,7 +42,7 @@ def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: Endpo
                     relay.put(_event("PayloadPart", part[:end]))
                     raise _StreamCutError
                 relay.put(_event("PayloadPart", part))
-        if opened.response.length:  # read1 tells of an early end of chunks only
+        if opened.response.length:  # read1 notices an early end only in chunked bodies
             raise http.client.IncompleteRead(b"", opened.response.length)
     except _StreamCutError:
         failure = _failure("InternalStreamFailure", {"Message": "Ordered by a test."})
@@ -68,7 +68,7 @@ def _count(group: InstanceGroup, opened: OpenAnswer, *, is_broken: bool) -> None
 
 
 def _cut(piece: bytes, cut: random.Random) -> Iterator[bytes]:
-    """The piece in up to four parts, cut anywhere: often within an object, and within its first longer character."""
+    """Cut a piece into up to four parts at arbitrary places, also within its first multi-byte character."""
     ends = [cut.randrange(1, len(piece) + 1) for _ in range(cut.randrange(3))]
     if (end := _within_a_character(piece)) and cut.random() < 0.5:
         ends.append(end)
@@ -78,12 +78,12 @@ def _cut(piece: bytes, cut: random.Random) -> Iterator[bytes]:
 
 
 def _within_a_character(part: bytes) -> int:
-    """Where the first character of several bytes is cut, 0 when there is none."""
+    """A position within the first multi-byte character, 0 if there is none."""
     return next((index + 1 for index, byte in enumerate(part) if byte >= 0xC0), 0)
 
 
 def body(relay: Relay, seconds: float) -> Any:
-    """What the relay passes on as a body of MiniStack, for so long at most."""
+    """The relay's pieces as a MiniStack body, for at most the time limit of a stream."""
 
     async def run(send: Any, receive: Any) -> None:
         deadline = time.monotonic() + seconds
@@ -92,7 +92,7 @@ def body(relay: Relay, seconds: float) -> Any:
                 try:
                     piece = await relay.next_piece(deadline - time.monotonic())
                 except TimeoutError:
-                    # The pump finds the time over, and says so.
+                    # The pump notices the time limit and writes the error.
                     relay.close()
                     deadline = float("inf")
                     continue
@@ -114,7 +114,7 @@ def _event(kind: str, payload: bytes) -> bytes:
 
 
 def _message(headers: dict[str, str], payload: bytes) -> bytes:
-    """A message of AWS's event stream encoding: lengths, their checksum, headers, payload, checksum of all."""
+    """Encode a message of AWS's event stream: lengths, their checksum, headers, payload, checksum of everything."""
     encoded = b"".join(
         bytes([len(name)]) + name.encode() + b"\x07" + struct.pack("!H", len(value)) + value.encode()
         for name, value in headers.items()

@@ -1,4 +1,4 @@
-"""SageMaker's runtime: invocations go to an instance or a queue, and answers have SageMaker's shapes."""
+"""SageMaker's runtime API: sends invocations to an instance or a queue, and shapes the answers."""
 
 import functools
 import json
@@ -80,11 +80,11 @@ def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: 
 
 
 def _instance_for(name: str, body: bytes) -> tuple[InstanceGroup, EndpointInstance] | tuple[None, None]:
-    """An instance for an invocation, with its group; none when there is no healthy one. Raises InvalidRequestError."""
+    """An instance for an invocation, with its group; (None, None) if none is healthy. Raises InvalidRequestError."""
     endpoint = _find_endpoint(name, asynchronous=False)
     if len(body) > _MAX_PAYLOAD_BYTES:
         raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
-    # A second look: an update may exchange the group between the two steps.
+    # Try twice: an update may replace the group between the two steps.
     return _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
 
 
@@ -123,7 +123,7 @@ def _forward(
         headers.get("content-type"),
         headers.get("accept"),
         body,
-        # Of real time: the model computes at its real speed.
+        # In real time, because the model computes at its real speed.
         is_over=lambda: time.monotonic() - started >= _TIME_LIMIT_IN_SECONDS,
     )
     count_invocation(group.spec, answer.status, time.monotonic() - started)

@@ -12,7 +12,7 @@ endpoints: Any = ministack.scoped_store()
 
 
 def arn_of(kind: str, name: str) -> str:
-    # SageMaker keeps the case of names but writes its ARNs in lower case, and IAM compares with those.
+    # SageMaker keeps the case of names but writes ARNs in lower case, and IAM compares with the ARNs.
     return f"arn:aws:sagemaker:{ministack.region()}:{ministack.account_id()}:{kind}/{name.lower()}"
 
 

@@ -18,7 +18,7 @@ _UPDATE_MEMBERS = (
 
 
 class ResourceFailedError(Exception):
-    """An endpoint that did not reach the state its stack asks for."""
+    """An endpoint that did not reach the state that its stack needs."""
 
 
 def _create_endpoint(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
@@ -35,7 +35,7 @@ def _stabilize_endpoint(arn: str) -> None:
 
 
 def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
-    """An update that SageMaker rolls back without a FailureReason passes for done: nobody knows better of AWS."""
+    """Update an endpoint. A rollback without a FailureReason counts as success, as far as AWS's behaviour is known."""
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
     if any(old.get(member) != new.get(member) for member in _UPDATE_MEMBERS):
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
@@ -74,7 +74,7 @@ def _register_immutable(
     delete: Callable[[dict[str, Any]], dict[str, Any]],
     replaced_by: tuple[str, ...],
 ) -> None:
-    """A type of which only the tags, which nothing reads, can change without a replacement."""
+    """Register a type that is replaced by every change except one of its tags, which nothing reads."""
     member = f"{noun}Name"
 
     def create_resource(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:

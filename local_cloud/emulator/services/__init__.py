@@ -1,1 +1,1 @@
-"""The services of AWS that need one module each."""
+"""AWS services that need only one module each."""

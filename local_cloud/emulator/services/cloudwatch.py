@@ -1,4 +1,4 @@
-"""CloudWatch where the emulator differs: alarms look at their own dimensions and periods, on the cloud's clock."""
+"""CloudWatch: repairs where MiniStack differs. Alarms use their own dimensions and periods, on the cloud's clock."""
 
 import itertools
 import time
@@ -26,7 +26,7 @@ _cloudwatch = ministack.internals(
 _provisioners = ministack.internals("ministack.services.cloudformation.provisioners", "_cw_metric_alarm_record")
 
 _EVALUATION_INTERVAL_IN_SECONDS = 10
-# Data of a chore that is done once a period, a moment earlier or later, count as one for each period.
+# A datum of a periodic chore may come a moment early or late and still counts for its period.
 _JITTER_IN_SECONDS = 0.5
 _BREACHES = {
     "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
@@ -37,7 +37,7 @@ _BREACHES = {
 
 
 def record_metrics(namespace: str, dimensions: dict[str, str], values: dict[str, tuple[float, str]]) -> None:
-    """Store one datum for each metric: its name -> (value, unit)."""
+    """Store one datum for each metric; values: metric name -> (value, unit)."""
     for name, (value, unit) in values.items():
         _cloudwatch.record_metric(namespace, name, value, unit, dimensions)
 
@@ -51,13 +51,13 @@ def alarms_that_are_on() -> list[dict[str, Any]]:
 
 
 def alarm_was_on(name: str, since: float) -> bool:
-    """Whether the alarm was in state ALARM at any moment from `since` (seconds of time.time()) until now."""
+    """Whether the alarm was in state ALARM at any moment since `since`, in seconds of time.time()."""
     arn = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{name}"
     return _cloudwatch.first_alarm_time(arn, since, time.time()) is not None
 
 
 def values_of_periods(metric: dict[str, Any], period: float, count: int) -> list[float | None]:
-    """The metric's statistic in each of its last periods, the newest first, None where there was no data.
+    """The metric's statistic in each of its last periods, newest first, None for a period without data.
 
     metric: an alarm, or a metric and its statistic under the same names; period: seconds of AWS.
     """
@@ -82,7 +82,7 @@ def _statistic_of(metric: dict[str, Any], points: list[dict[str, Any]]) -> float
 
 
 def alarm_state(alarm: dict[str, Any], values: list[float | None]) -> str:
-    """OK, ALARM or INSUFFICIENT_DATA from one value for each evaluation period, None where there was no data."""
+    """OK, ALARM or INSUFFICIENT_DATA, from one value for each evaluation period, None for a period without data."""
     missing = alarm.get("TreatMissingData", "missing")
     if all(value is None for value in values) and missing in ("missing", "ignore"):
         return "INSUFFICIENT_DATA" if missing == "missing" else str(alarm["StateValue"])
@@ -116,7 +116,7 @@ def _evaluate_all() -> None:
 
 
 def _keep_metric_math() -> None:
-    """Let templates make alarms of metric math, which MiniStack refuses; they stay in INSUFFICIENT_DATA."""
+    """Accept alarms of metric math in templates, which MiniStack refuses; they stay in INSUFFICIENT_DATA."""
     record_of = _provisioners._cw_metric_alarm_record
 
     def record(name: str, properties: dict[str, Any]) -> dict[str, Any]:

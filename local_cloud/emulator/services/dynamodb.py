@@ -1,4 +1,4 @@
-"""DynamoDB: time to live on the cloud's clock, names and protection of tables, and repeated transactions."""
+"""DynamoDB: time to live by the cloud's clock, names and deletion protection of tables, repeated transactions."""
 
 import copy
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _dynamodb = ministack.internals(
 
 
 class _AsSent(dict[str, Any]):
-    """A request whose items stay as they were sent, whatever is done to the members."""
+    """A request whose items() are copies, so that MiniStack's changes leave it as it was sent."""
 
     def items(self) -> Any:
         return copy.deepcopy(dict(self)).items()
@@ -34,7 +34,7 @@ def _as_sent(answer: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any
 
 
 def _compare_transactions_as_sent() -> None:
-    """MiniStack rewrites 1.120 to 1.12 in place, in the request that it keeps to compare a repeated one with."""
+    """Compare a repeated transaction with the request as it was sent: MiniStack rewrites 1.120 to 1.12 in place."""
     _dynamodb._transact_write_items = _as_sent(_dynamodb._transact_write_items)
     _dynamodb._execute_transaction = _as_sent(_dynamodb._execute_transaction)
 
@@ -50,7 +50,7 @@ def _refuse_protected(name: str) -> None:
 
 
 def _forget_tags(name: str, _: dict[str, Any]) -> None:
-    # MiniStack keeps them, and a search by tags would find the deleted table.
+    # MiniStack keeps the tags, so that a search by tags would find the deleted table.
     _dynamodb._tags.pop(f"arn:aws:dynamodb:{ministack.region()}:{ministack.account_id()}:table/{name}", None)
 
 

@@ -1,4 +1,4 @@
-"""IAM: which service a role or a resource policy lets in, what a role may do, and calls made as a role."""
+"""IAM: which services a role or a resource policy admits, what a role may do, and calls as a role."""
 
 import functools
 import hashlib
@@ -28,7 +28,7 @@ _sts = ministack.internals("ministack.services.sts", "register_session")
 def role_trusts(role_arn: str, service: str, conditions: dict[str, str] | None = None) -> bool:
     """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it.
 
-    conditions: the keys that the service sends, in lower case; None = its account.
+    conditions: the condition keys that the service sends, in lower case; None = only aws:SourceAccount.
     """
     parts = role_arn.split(":")
     role = _iam._roles.get_scoped(parts[4], None, role_arn.rsplit("/", 1)[-1]) if len(parts) == 6 else None
@@ -94,7 +94,7 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
 
 def client_as_role(service: str, role_arn: str) -> Any:
     """A boto3 client of this emulator whose calls are checked against the role's policies."""
-    # Late: the start of the cloud need not wait for boto3.
+    # Imported late: loading boto3 would delay the start of the cloud.
     import boto3
     from botocore.config import Config
 
@@ -111,7 +111,7 @@ def client_as_role(service: str, role_arn: str) -> Any:
 
 
 def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str, str]:
-    """The variables with which an SDK talks to this emulator as the role."""
+    """Environment variables that make an SDK call this emulator as the role."""
     account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
     digest = hashlib.sha256(f"{role_arn}/{session_name}".encode()).hexdigest()
     key_id, secret = f"ASIA{digest[:16].upper()}", digest[16:56]
@@ -132,7 +132,7 @@ def session_of_role(role_arn: str, session_name: str = "SageMaker") -> dict[str,
 
 
 def _let_wildcards_match_line_feeds() -> None:
-    """A policy's `*` stands for every character: a path's parameter may hold a line feed."""
+    """Let `*` and `?` in policies match a line feed, too, which a path parameter may hold."""
     original = _iam_evaluator._fnmatch_compile
 
     @functools.cache
@@ -146,18 +146,18 @@ def _let_wildcards_match_line_feeds() -> None:
 def install() -> None:
     _count_loopback_as_tls()
     _let_wildcards_match_line_feeds()
-    # An account's in all regions: stacks of one name in two regions must not share them.
+    # IAM is global: stacks of the same name in two regions must not share roles and policies.
     for name in ("InstanceProfile", "Role"):
         generate_unique_names(f"AWS::IAM::{name}")
 
 
 def _count_loopback_as_tls() -> None:
-    """Policies that demand TLS stand in templates as they are on AWS."""
+    """Treat calls on the loopback as TLS, so that templates can keep policies that demand it."""
     pin = _app.pin_request_origin
 
     def pin_request_origin(address: str, secure: bool) -> None:
         pin(address, secure or address == "127.0.0.1")
 
     _app.pin_request_origin = pin_request_origin
-    # Work outside of a request is done by an AWS service.
+    # Work outside a request is done by an AWS service.
     _iam_evaluator._request_origin = ContextVar("request_origin", default=("127.0.0.1", True))

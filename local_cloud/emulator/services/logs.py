@@ -1,4 +1,4 @@
-"""CloudWatch Logs: log groups of templates, entries that services write, and log groups found by their tags."""
+"""CloudWatch Logs: log groups of templates, log events that services write, and searches for log groups by tag."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
 
 
 def _give_each_event_an_id() -> None:
-    """Also to the lines of functions and gateways, which MiniStack writes without: FilterLogEvents shows it."""
+    """Give every event an id for FilterLogEvents; MiniStack writes events of functions and gateways without."""
     append = _logs._append_log_events
 
     def append_log_events(stream: dict[str, Any], events: list[dict[str, Any]]) -> None:
@@ -50,12 +50,12 @@ def _find_by_tags() -> None:
 
     _tagging._COLLECTORS["logs"] = collect
     is_of_type = _tagging._matches_type_filters
-    # The slashes of a log group's name are no part of its type.
+    # Slashes in a log group's name do not belong to the resource type.
     _tagging._matches_type_filters = lambda arn, types: is_of_type(re.sub(r"(:log-group:).*", r"\1", arn), types)
 
 
 def _authorize_on_streams() -> None:
-    # AWS asks for these on the stream, so that the usual policy for "log-group:<name>:*" covers them.
+    # AWS authorizes these actions on the stream, so that the usual policy for "log-group:<name>:*" allows them.
     resource_of = _iam_actions.extract_resource_arn
 
     def extract_resource_arn(name: str, method: str, path: str, headers: Any, body: bytes, *rest: Any) -> Any:
@@ -76,7 +76,7 @@ def _refuse_existing(properties: dict[str, Any]) -> None:
 
 
 def _refuse_missing(name: str) -> None:
-    """MiniStack makes it again; on AWS a stack doesn't notice that a resource is gone until an update of it fails."""
+    """Fail the update of a deleted log group, as on AWS; MiniStack would create it again."""
     if name not in _logs._log_groups:
         raise ValueError(f"The specified log group does not exist: {name}")
 
@@ -89,6 +89,6 @@ def install() -> None:
         "AWS::Logs::LogGroup",
         check_new=_refuse_existing,
         check_update=_refuse_missing,
-        # With a unique part, so that the next stack of that name does not take over a retained group.
+        # The name has a unique part, so that the next stack of that name does not adopt a retained group.
         generated_name=("LogGroupName", "/aws/cloudformation/{stack}/{logical_id}-{unique}"),
     )

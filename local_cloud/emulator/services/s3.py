@@ -1,4 +1,4 @@
-"""S3: full buckets stay, a missing object is forbidden to those who may not list, and versions are read in parts."""
+"""S3: full buckets are kept, a missing object is a 403 without permission to list, and versions support ranges."""
 
 import re
 from typing import Any
@@ -39,7 +39,7 @@ def _hide_missing_objects() -> None:
 
 
 def _cut_versions() -> None:
-    """A part of a version, as of the current object: MiniStack answers with the whole version."""
+    """Apply a Range header to a version, too: MiniStack answers with the whole version."""
     original = _app.SERVICE_HANDLERS["s3"]
 
     async def handle(
@@ -59,14 +59,14 @@ def _part_of(answer: ministack.Answer, wanted: str, path: str) -> ministack.Answ
         bucket, _, key = unquote(path).removeprefix("/").partition("/")
         return 416, {"Content-Type": "application/xml"}, _s3._xml_body(_s3._range_error_xml(bucket, key))
     start, end = found
-    # A checksum of the whole says nothing about a part.
+    # The checksum of the whole object does not apply to a part.
     kept = {name: value for name, value in headers.items() if not name.lower().startswith("x-amz-checksum-")}
     place = {"Content-Length": str(end + 1 - start), "Content-Range": f"bytes {start}-{end}/{len(body)}"}
     return 206, kept | place, body[start : end + 1]
 
 
 def _refusal_to_list(bucket: str, headers: dict[str, str], query: dict[str, Any]) -> ministack.Answer | None:
-    """The answer to a caller who may not list the bucket, None for one who may."""
+    """The refusal for a caller who may not list the bucket, otherwise None."""
     arn = f"arn:aws:s3:::{bucket}"
     key = _router.extract_access_key_id(headers, query)
     denied = _iam_evaluator.enforce(key, "s3:ListBucket", "s3", ministack.region(), resource_arn=arn)

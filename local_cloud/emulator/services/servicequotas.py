@@ -1,4 +1,4 @@
-"""Service Quotas of SageMaker's instances, EC2's vCPUs, VPCs and API Gateway's timeout; raised for the asking."""
+"""Service Quotas for SageMaker's instances, EC2's vCPUs, VPCs and API Gateway's timeout; every increase is granted."""
 
 import hashlib
 import json
@@ -18,12 +18,12 @@ _VCPUS = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
 _VPCS = "VPCs per Region"
 _CODES = {_TIMEOUT: "L-E5AE38E3", _VCPUS: "L-1216C47A", _VPCS: "L-F678F1CE"}
 
-# Changed quotas of each account and region, by name.
+# Changed quotas of each account and region, by quota name.
 applied: Any = ministack.scoped_store()
 
 
 class _RefusedError(Exception):
-    """A refusal; the message is its own, the code one of Service Quotas'."""
+    """A refusal with a code of Service Quotas and a message of ours."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code
@@ -31,7 +31,7 @@ class _RefusedError(Exception):
 
 
 def _defaults(service: str) -> dict[str, int]:
-    """SageMaker's are made up, roughly those of a new account: nobody publishes them."""
+    """The default quotas. SageMaker's are made up, roughly those of a new account: AWS does not publish them."""
     if service == "apigateway":
         return {_TIMEOUT: 29_000}
     if service == "ec2":
@@ -62,7 +62,7 @@ def _get_applied(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _applied(service: str) -> dict[str, int]:
-    """Changed quotas only: AWS, too, leaves out those without a value of the account's own."""
+    """The changed quotas: like AWS, this leaves out quotas without an account-specific value."""
     return {name: value for name, value in applied.items() if name in _defaults(service)}
 
 

@@ -1,4 +1,4 @@
-"""SNS: deliveries to queues on the cloud's clock, and topics that take messages only from those who may publish."""
+"""SNS: deliveries to queues by the cloud's clock, and permissions of publishers."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ _router = ministack.internals("ministack.core.router", "extract_access_key_id")
 _sns = ministack.internals("ministack.services.sns", "_deliver_to_sqs", "_error", "_topics", "time")
 
 _KEY = "KmsMasterKeyId"
-# What a publisher to an encrypted topic must be allowed (SNS Developer Guide, "Managing encryption keys and costs").
+# The actions a publisher to an encrypted topic needs (SNS Developer Guide, "Managing encryption keys and costs").
 _PUBLISHERS_KEY_ACTIONS = ("kms:GenerateDataKey", "kms:Decrypt")
 
 
 def _complete(topic_arn: str, properties: dict[str, Any]) -> None:
-    """Give a topic of a template its key, and AWS's default policy: for services, principals need their own right."""
+    """Give a topic its key and AWS's default policy: services may publish, principals need their own permission."""
     attributes = _sns._topics[topic_arn]["attributes"]
     attributes[_KEY] = properties.get(_KEY) or ""
     document = json.loads(attributes.get("Policy") or "{}")
@@ -30,7 +30,7 @@ def _complete(topic_arn: str, properties: dict[str, Any]) -> None:
 
 
 def _demand_keys() -> None:
-    """Refuse messages to topics with a key by callers who may not use it."""
+    """Refuse messages to a topic with a key from callers who may not use the key."""
     original = _app.SERVICE_HANDLERS["sns"]
 
     async def handle(
@@ -52,7 +52,7 @@ def _demand_keys() -> None:
 
 
 def _may_use(access_key: str, key_id: str) -> bool:
-    """AWS's own key, alias/aws/sns, is nobody's here: whether SageMaker may use it is not documented."""
+    """Whether the caller may use the key. No one may use alias/aws/sns: AWS does not document if SageMaker may."""
     key = _kms._resolve_key(key_id)
     if key is None:
         return False

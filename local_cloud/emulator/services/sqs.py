@@ -1,4 +1,4 @@
-"""SQS: atomic changes of a queue's messages, waiting times on the cloud's clock, and the metrics of queues."""
+"""SQS: makes changes of queues atomic, follows the cloud's clock, and puts the metrics of queues."""
 
 import functools
 import threading
@@ -24,15 +24,15 @@ _concurrency = ministack.internals("ministack.core.concurrency", "esm_wake")
 
 Queue = dict[str, Any]
 _METRICS_EVERY_SECONDS = 60
-# In real seconds: how late an event source may learn that a delay or a visibility timeout is over.
+# In real seconds: how late an event source may notice the end of a delay or a visibility timeout.
 _LOOK_FOR_VISIBLE_MESSAGES_EVERY_SECONDS = 0.1
 _lock = threading.RLock()
 
 
 def one_at_a_time(change: Callable[..., Any]) -> Callable[..., Any]:
-    """The change of a queue as a step that no other thread interrupts.
+    """Wrap a change of a queue so that no other thread interrupts it.
 
-    MiniStack exchanges a queue's list of messages while other threads add to it, which would lose messages.
+    MiniStack replaces a queue's list of messages while other threads add to it, which would lose messages.
     """
 
     @functools.wraps(change)
@@ -55,7 +55,7 @@ def _change_queues_atomically() -> None:
     _sqs._expire_retained = one_at_a_time(_sqs._expire_retained)
     _sqs._refresh_counts = one_at_a_time(_sqs._refresh_counts)
     for action, handler in _sqs._HANDLERS.items():
-        if action != "ReceiveMessage":  # it waits; each of its steps takes the lock
+        if action != "ReceiveMessage":  # not locked as a whole, because it waits; each of its steps is
             _sqs._HANDLERS[action] = one_at_a_time(handler)
 
 

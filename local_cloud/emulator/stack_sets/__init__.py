@@ -1,1 +1,1 @@
-"""CloudFormation StackSets, and the organization to whose accounts they deploy."""
+"""CloudFormation StackSets, and the AWS organization whose accounts they deploy to."""

@@ -1,4 +1,4 @@
-"""Automatic deployment: an account that comes into a unit gets its stacks, one that leaves loses or keeps them."""
+"""Automatic deployment: an account that joins a unit gets its stacks; one that leaves loses or keeps them."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ def _follow(management: str, account: str) -> None:
 
 
 async def _follow_all(management: str, moved: str) -> None:
-    """A set waits for those it depends on, and does nothing when one of them fails."""
+    """Run each set after those it depends on, and not at all if one of them failed."""
     found = [each for account, _, each in ministack.in_all_scopes(stack_sets) if account == management]
     automatic = {each.arn: each for each in found if each.is_automatic}
     tasks: dict[str, asyncio.Task[bool]] = {}
@@ -39,7 +39,7 @@ def _depends_on(stack_set: StackSet) -> list[str]:
 
 
 async def _follow_one(stack_set: StackSet, moved: str) -> bool:
-    """Whether all its operations succeeded. OperationPreferences do not apply, and account filters not either."""
+    """Run a set's operations; returns whether all succeeded. OperationPreferences and account filters do not apply."""
     groups = [
         {**group, "DeploymentTargets": {"OrganizationalUnitIds": group["DeploymentTargets"]["OrganizationalUnitIds"]}}
         for group in stack_set.properties.get("StackInstancesGroup") or []

@@ -1,4 +1,4 @@
-"""The stack of one target: made, updated and deleted in its account and region, and why that failed."""
+"""The stack of one target: creates, updates and deletes it in its account and region, and says why that failed."""
 
 import asyncio
 import re
@@ -24,9 +24,9 @@ _GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
 
 async def apply(target: Target, name: str, request: dict[str, Any], body: str) -> tuple[str, str]:
-    """Create the stack, or update it; one whose creation failed is made anew.
+    """Create or update the stack; replace one whose creation failed.
 
-    request has the parameters of CreateStack. Returns the stack's id, and why it failed, "" when it did not.
+    request: the parameters of CreateStack. Returns the stack's id, and the reason of a failure, otherwise "".
     """
     stack = _find(target, name)
     if stack and stack["StackStatus"] in _FAILED_CREATIONS:
@@ -45,7 +45,7 @@ async def apply(target: Target, name: str, request: dict[str, Any], body: str) -
 
 
 async def delete(target: Target, name: str) -> str:
-    """Delete the stack, if there is one; returns why that failed, "" when it did not."""
+    """Delete the stack, if it exists; returns the reason of a failure, otherwise ""."""
     stack = _find(target, name)
     if stack is None:
         return ""
@@ -55,11 +55,11 @@ async def delete(target: Target, name: str) -> str:
 
 
 async def _finish(target: Target, operation: Callable[[Any], Any], request: dict[str, Any]) -> str:
-    """Run an operation on a stack to its end; returns CloudFormation's refusal, "" for none."""
+    """Run an operation on a stack to its end; returns CloudFormation's refusal, otherwise ""."""
     others = asyncio.all_tasks()
     with ministack.scope(*target):
         status, _, content = operation(request)
-    # The operation's own, which is started by it and by nothing else: it does not await.
+    # The new tasks are the operation's own: nothing else has run since, as the handler does not await.
     if started := asyncio.all_tasks() - others:
         await asyncio.wait(started)
     if status == 200:
@@ -75,7 +75,7 @@ def _find(target: Target, name: str) -> dict[str, Any] | None:
 
 
 def _failures(target: Target, stack_id: str) -> str:
-    """The first failure since the last operation began."""
+    """The reason of the first failure since the last operation began."""
     with ministack.scope(*target):
         events = list(_package._stack_events.get(stack_id) or [])
     begun = [
@@ -94,7 +94,7 @@ def _failures(target: Target, stack_id: str) -> str:
 
 
 def _use_body_of_stack_set() -> None:
-    """A set's template may be larger than a body that a request may carry."""
+    """Take a stack set's template from a member of its own: it may exceed the limit of a TemplateBody."""
     resolve = _handlers._resolve_template
 
     def resolve_template(parameters: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""One operation of a stack set over its targets: order, concurrency, tolerance, results."""
+"""One operation of a stack set on its targets: order, concurrency, failure tolerance, results."""
 
 import asyncio
 import uuid
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from local_cloud.emulator.core import clock
 from local_cloud.emulator.stack_sets.preferences import Preferences
 
-Target = tuple[str, str]  # account, region
-# Does the operation in one target; returns why it failed, "" when it succeeded.
+Target = tuple[str, str]  # account and region
+# Runs the operation in one target; returns the reason of a failure, otherwise "".
 Act = Callable[[Target], Awaitable[str]]
 
 
 @dataclass
 class Result:
-    """Of one target; the status is one of PENDING, RUNNING, SUCCEEDED, FAILED, CANCELLED."""
+    """The result in one target; `status` is PENDING, RUNNING, SUCCEEDED, FAILED or CANCELLED."""
 
     status: str = "PENDING"
     reason: str = ""
@@ -24,7 +24,7 @@ class Result:
 
 @dataclass(eq=False)
 class Operation:
-    """`action` is CREATE, UPDATE or DELETE; `status` one of QUEUED, RUNNING, SUCCEEDED, FAILED."""
+    """An operation; `action` is CREATE, UPDATE or DELETE, `status` is QUEUED, RUNNING, SUCCEEDED or FAILED."""
 
     action: str
     targets: list[Target]
@@ -56,7 +56,7 @@ class Operation:
         self.status, self.ended = "SUCCEEDED" if succeeded else "FAILED", clock.now()
 
     async def _run_in(self, region: str, act: Act) -> bool:
-        """Whether the failures stayed within the tolerance; if not, the region's other targets are cancelled."""
+        """Run in one region until too many accounts fail; returns whether failures stayed within the tolerance."""
         accounts = [account for account, each in self.targets if each == region]
         waiting, running, failures = deque(accounts), set[asyncio.Task[bool]](), 0
         tolerated = self.preferences.tolerated(len(accounts))

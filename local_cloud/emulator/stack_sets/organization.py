@@ -1,4 +1,4 @@
-"""AWS Organizations: accounts of one organization, who may call it, and which accounts its units hold."""
+"""AWS Organizations: the accounts of an organization, who may call it, and the accounts of its units."""
 
 import functools
 import json
@@ -23,19 +23,19 @@ _HOME = "us-east-1"  # Organizations is global
 STACK_SETS = "member.org.stacksets.cloudformation.amazonaws.com"
 _READS = ("Describe", "List")
 
-# Of management accounts: those that let StackSets into their organization, and their delegated administrators.
+# The management accounts with trusted access for StackSets, and the delegated administrators of each.
 with_trusted_access: set[str] = set()
 _delegated: dict[str, set[str]] = {}
 _moved: list[Callable[[str, str], None]] = []
 
 
 def when_accounts_move(tell: Callable[[str, str], None]) -> None:
-    """Call tell(management account, account) when an account came into a unit or left one."""
+    """Call tell(management account, account) after an account joined or left a unit."""
     _moved.append(tell)
 
 
 def management_account(account: str) -> str:
-    """Of the organization of an account; the account itself when it is in no other's."""
+    """The management account of an account's organization; the account itself if it is not a member of another's."""
     for owner, member in _organizations._accounts.to_dict():
         if member == account and owner != account:
             return str(owner)
@@ -47,7 +47,7 @@ def is_delegated_administrator(account: str) -> bool:
 
 
 def accounts_below(parent: str, management: str) -> set[str]:
-    """The active accounts of a unit or a root and of the units in it, but not the management account.
+    """The active accounts below a unit or root, without the management account.
 
     Raises KeyError for an unknown unit.
     """
@@ -84,7 +84,7 @@ async def _serve(serve: Any, method: str, path: str, headers: Any, body: bytes, 
 
 
 def _demand_parent(member: str, code: str, operation: Callable[[Any], Any], payload: dict[str, Any]) -> Any:
-    """MiniStack finds nothing in an unknown unit; Organizations refuses it."""
+    """Refuse an unknown unit, as Organizations does; MiniStack finds nothing in it."""
     _organizations._ensure_org()
     parent = payload.get(member)
     if parent not in _organizations._ous and parent not in _organizations._roots:
@@ -94,7 +94,7 @@ def _demand_parent(member: str, code: str, operation: Callable[[Any], Any], payl
 
 
 def _move(operation: Callable[[Any], Any], payload: dict[str, Any]) -> Any:
-    """MiniStack ignores the account's present parent."""
+    """Move an account; refuse a wrong source parent, which MiniStack ignores."""
     account = _organizations._accounts.get(payload.get("AccountId")) or {}
     if account and account["_ParentId"] != payload.get("SourceParentId"):
         message = "We can't find a source root or OU with the ParentId that you specified."
@@ -132,5 +132,5 @@ def install() -> None:
     operations["RegisterDelegatedAdministrator"] = _register_delegate
     operations["ListDelegatedAdministrators"] = _list_delegates
     own = _evaluator._principal_org_id
-    # For conditions on aws:PrincipalOrgID: a member's organization is its management account's.
+    # For conditions on aws:PrincipalOrgID: a member's organization is that of its management account.
     _evaluator._principal_org_id = lambda account: own(management_account(account))

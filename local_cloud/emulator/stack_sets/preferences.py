@@ -1,4 +1,4 @@
-"""OperationPreferences: in which order, how many at once, and after how many failures an operation stops."""
+"""OperationPreferences: the order of regions, the concurrency, and the failures after which an operation stops."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _STRICT = "STRICT_FAILURE_TOLERANCE"
 
 @dataclass(frozen=True)
 class Preferences:
-    """As given, with the API's names; the rules are those of the API's reference (StackSetOperationPreferences)."""
+    """Preferences in the API's form; the rules are in the API reference of StackSetOperationPreferences."""
 
     given: dict[str, Any]
 
@@ -29,18 +29,18 @@ class Preferences:
         return bool(self.given.get("RegionConcurrencyType") == "PARALLEL")
 
     def ordered(self, regions: Iterable[str]) -> list[str]:
-        """RegionOrder first, then the others by name."""
+        """Regions in the order of RegionOrder, then the others by name."""
         first = self.given.get("RegionOrder") or []
         return sorted(set(regions), key=lambda each: (first.index(each) if each in first else len(first), each))
 
     def tolerated(self, accounts: int) -> int:
-        """In how many of a region's accounts the operation may fail."""
+        """The number of a region's accounts in which the operation may fail."""
         if "FailureTolerancePercentage" in self.given:
             return accounts * int(self.given["FailureTolerancePercentage"]) // 100
         return int(self.given.get("FailureToleranceCount", 0))
 
     def at_once(self, accounts: int, failures: int) -> int:
-        """In how many of a region's accounts the operation runs at a time, after so many failures."""
+        """The number of a region's accounts in which the operation runs at once, after this many failures."""
         if "MaxConcurrentPercentage" in self.given:
             most = max(1, accounts * int(self.given["MaxConcurrentPercentage"]) // 100)
         else:

@@ -1,8 +1,8 @@
-"""A refusal by StackSets: its code and its words."""
+"""The error that StackSets answers a refused request with."""
 
 
 class StackSetsError(Exception):
-    """A request that StackSets refuses; the message is its own, the code one of the API's."""
+    """A refusal by StackSets, with a code of its API."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

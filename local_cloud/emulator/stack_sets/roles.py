@@ -1,4 +1,4 @@
-"""The roles of self-managed stack sets: the administrator's, and the one that it assumes in each target account."""
+"""The roles of self-managed stack sets: the administration role, and the execution role in each target account."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ _HOME = "us-east-1"  # IAM is global
 
 
 def administration_role(account: str, arn: str) -> str:
-    """The ARN of the administrator's role, by default the one with AWS's name. Raises StackSetsError."""
+    """The ARN of the administration role, by default the one with AWS's name. Raises StackSetsError."""
     arn = arn or f"arn:aws:iam::{account}:role/{ADMINISTRATION}"
     if not _trusts(account, arn, "cloudformation.amazonaws.com"):
         name = arn.rpartition("/")[2]
@@ -24,7 +24,7 @@ def administration_role(account: str, arn: str) -> str:
 
 
 def missing_execution_role(account: str, name: str, administration: str) -> str:
-    """Why the operation fails in a target account, "" when the role is there."""
+    """The reason why the operation fails in a target account, "" if the execution role is usable."""
     owner = administration.split(":")[4]
     if _trusts(account, f"arn:aws:iam::{account}:role/{name}", administration, f"arn:aws:iam::{owner}:root", owner):
         return ""

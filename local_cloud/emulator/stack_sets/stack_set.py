@@ -11,13 +11,13 @@ from local_cloud.emulator.stack_sets import instance_stack, roles
 from local_cloud.emulator.stack_sets.operation import Operation, Result, Target
 from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
-# By name, in the account and region that own them.
+# Stack sets by name, in the account and region that own them.
 stack_sets: Any = ministack.scoped_store()
 
 
 @dataclass
 class StackInstance:
-    """A target that belongs to the set, with or without a stack; `status` is CURRENT, OUTDATED or INOPERABLE."""
+    """A stack instance, with or without a stack; `status` is CURRENT, OUTDATED or INOPERABLE."""
 
     unit: str
     overrides: dict[str, str]
@@ -31,7 +31,7 @@ class StackInstance:
 
 @dataclass(eq=False)
 class StackSet:
-    """`properties` are those of the resource type; a service-managed set belongs to the management account."""
+    """A stack set with the properties of its resource type; the management account owns a service-managed set."""
 
     name: str
     account: str
@@ -81,9 +81,9 @@ class StackSet:
             known.unit, known.overrides = unit, overrides
 
     async def run(self, operation: Operation, *, queues: bool = False) -> None:
-        """Create, update or delete the stacks of the operation's targets, after the operations before it.
+        """Create, update or delete the stacks of the operation's targets, after earlier operations.
 
-        queues: even without managed execution. Raises StackSetsError.
+        queues: wait for earlier operations even without managed execution. Raises StackSetsError.
         """
         if self._turn.locked() and not (queues or self.queues):
             message = f"Another Operation on StackSet {self.arn} is in progress"
@@ -137,7 +137,7 @@ class StackSet:
         return roles.missing_execution_role(target[0], name, roles.administration_role(self.account, administration))
 
     def _request(self, overrides: dict[str, str]) -> dict[str, Any]:
-        """The parameters of CreateStack and UpdateStack."""
+        """The parameters for CreateStack and UpdateStack."""
         request: dict[str, Any] = {"Tags": [""]}
         for number, (name, value) in enumerate((self.parameters | overrides).items(), 1):
             request[f"Parameters.member.{number}.ParameterKey"] = [name]
@@ -151,7 +151,7 @@ class StackSet:
 
 
 def parameters_of(given: Iterable[dict[str, Any]] | None) -> dict[str, str]:
-    """A list of ParameterKey and ParameterValue as a dict."""
+    """Convert a list of ParameterKey and ParameterValue to a dict."""
     return {each["ParameterKey"]: str(each["ParameterValue"]) for each in given or []}
 
 

@@ -1,4 +1,4 @@
-"""The accounts and regions that DeploymentTargets mean."""
+"""Resolves DeploymentTargets to accounts and regions."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from local_cloud.emulator.stack_sets.operation import Target
 from local_cloud.emulator.stack_sets.organization import accounts_below
 from local_cloud.emulator.stack_sets.refusal import StackSetsError
 
-Group = dict[str, Any]  # of the property StackInstancesGroup
+Group = dict[str, Any]  # an entry of the property StackInstancesGroup
 
 
 def targets(group: Group, management: str | None) -> dict[Target, str]:
-    """Each target of a group with the unit that it is in by name, "" without one.
+    """The targets of a group, each with the organizational unit that named it, "" without one.
 
     management: the management account; None = self-managed. Raises StackSetsError.
     """
@@ -33,7 +33,7 @@ def _in_units(units: list[str], accounts: set[str], kind: str | None, management
     if not units:
         raise StackSetsError("ValidationError", "A service-managed stack set needs OrganizationalUnitIds.")
     if bool(accounts) != (kind in ("INTERSECTION", "DIFFERENCE")):
-        # UNION "is not supported for CreateStackInstances operations" (the API's reference).
+        # API reference: UNION "is not supported for CreateStackInstances operations".
         raise StackSetsError("ValidationError", "Accounts need the AccountFilterType INTERSECTION or DIFFERENCE.")
     found: dict[str, str] = {}
     for unit in units:
@@ -48,7 +48,7 @@ def _in_units(units: list[str], accounts: set[str], kind: str | None, management
 
 
 def demand_one_set_of_overrides(groups: list[Group]) -> None:
-    """As the handler of the resource type: a unit, or a self-managed account in a region, has one set of overrides.
+    """Refuse two sets of overrides for a unit, or for a self-managed account in a region, as the type's handler does.
 
     Raises StackSetsError.
     """

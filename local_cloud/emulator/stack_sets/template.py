@@ -1,4 +1,4 @@
-"""The template of a stack set, read and checked as the administrator's account."""
+"""Reads and checks the template of a stack set, with the permissions of the administrator's account."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ _handlers = ministack.internals(
 
 
 def read(properties: dict[str, Any]) -> str:
-    """The body of the template, checked. Raises StackSetsError.
+    """Read and check the body of the template. Raises StackSetsError.
 
-    The limits: 51,200 bytes as TemplateBody, 1 MB behind a TemplateURL.
+    A TemplateBody has at most 51,200 bytes, the object of a TemplateURL at most 1 MB.
     """
     given = {name: [properties[name]] for name in ("TemplateBody", "TemplateURL") if properties.get(name)}
     if len(given) != 1:
@@ -49,7 +49,7 @@ def _acknowledged(capability: str, given: list[str]) -> bool:
 
 
 def _check_parameters(template: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Names, and values that the template demands; a group's overrides only change the set's own."""
+    """Check the set's parameters, and those of each group with its overrides: all must exist and have values."""
     own = parameters_of(properties.get("Parameters"))
     groups = properties.get("StackInstancesGroup") or []
     for values in [own, *(own | parameters_of(group.get("ParameterOverrides")) for group in groups)]:

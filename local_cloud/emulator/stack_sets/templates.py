@@ -17,7 +17,7 @@ from local_cloud.emulator.stack_sets.targets import Group, demand_one_set_of_ove
 _stacks = ministack.internals("ministack.services.cloudformation.stacks", "_sends_back_failed_update")
 
 TYPE = "AWS::CloudFormation::StackSet"
-# What an update of the set itself changes; a new description alone is an operation over all instances, too.
+# Properties whose change updates the set itself; even a new description is an operation on all instances.
 _SETTINGS = (
     "AdministrationRoleARN",
     "AutoDeployment",
@@ -30,11 +30,11 @@ _SETTINGS = (
 
 
 class OperationFailedError(Exception):
-    """An operation that exceeded its tolerance."""
+    """An operation that exceeded its failure tolerance."""
 
 
 def owner(call_as: str | None, *, service_managed: bool) -> str:
-    """The account that owns the sets a caller means. Raises StackSetsError."""
+    """The account that owns the caller's stack sets. Raises StackSetsError."""
     account = ministack.account_id()
     management = organization.management_account(account)
     if not service_managed:
@@ -54,7 +54,7 @@ def owner(call_as: str | None, *, service_managed: bool) -> str:
 
 
 def _checked(properties: Properties) -> tuple[str, str]:
-    """The owner's account and the template's body. Raises StackSetsError."""
+    """Check the properties; returns the owning account and the template's body. Raises StackSetsError."""
     service_managed = properties["PermissionModel"] == "SERVICE_MANAGED"
     account = owner(properties.get("CallAs"), service_managed=service_managed)
     if bool(properties.get("AutoDeployment")) != service_managed:
@@ -77,7 +77,7 @@ def _create(logical_id: str, properties: Properties, stack: str) -> Provisioned:
         for group in _groups(properties):
             _create_instances(made, group, set())
     except Exception:
-        # The engine of updates forgets a resource whose creation failed.
+        # MiniStack's update engine forgets a resource whose creation failed.
         _delete(made.id, properties)
         raise
     return made.id, {"StackSetId": made.id}
@@ -132,7 +132,7 @@ def _delete(set_id: str, properties: Properties) -> None:
 
 
 def _run(stack_set: StackSet, action: str, chosen: list[Target]) -> None:
-    """Wait for an operation over these targets, if there is one. Raises OperationFailedError."""
+    """Run an operation on these targets, if there are any, and wait for its end. Raises OperationFailedError."""
     if not chosen:
         return
     operation = Operation(action, chosen, Preferences(stack_set.properties.get("OperationPreferences") or {}))
@@ -155,7 +155,7 @@ def _groups(properties: Properties) -> list[Group]:
 
 
 def _send_back_failed_updates() -> None:
-    """A failed operation leaves instances of the new template: the parent's rollback updates the set back."""
+    """Update the set back when its parent stack rolls back: a failed operation leaves instances of the new template."""
     sends_back = _stacks._sends_back_failed_update
     _stacks._sends_back_failed_update = lambda kind: kind == TYPE or sends_back(kind)
 

@@ -1,4 +1,4 @@
-"""An answer to one invocation, a refused request, a failed start."""
+"""The outcomes of a container: an answer to one invocation, a refused request, a failed start."""
 
 import json
 from dataclasses import dataclass
@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """A response; `steps` are decoding steps, in which the prompts of one request advance together.
+    """A response. `steps` is the number of decoding steps; the prompts of one request advance together.
 
-    parts: of a streamed answer, one for each step; then there is no body. broken: how a stream ends that an engine does
-    not finish.
+    parts: a streamed answer, one part for each step; the body is then empty. broken: how an unfinished stream ends.
     """
 
     status: int
@@ -26,11 +25,11 @@ def json_answer(status: int, body: object, steps: int = 0) -> EngineAnswer:
 
 
 class RefusedError(Exception):
-    """The server can't read this request; the message is for its caller."""
+    """The server cannot read this request; the message is for the caller."""
 
 
 class EngineRefusedError(RefusedError):
-    """The engine does not take a request that the server has read; with a status and the member at fault, as vLLM."""
+    """The engine refuses a readable request; like vLLM it names a status and the wrong member."""
 
     def __init__(self, message: str, status: int = 400, param: str | None = None) -> None:
         super().__init__(message)
@@ -43,4 +42,4 @@ class EngineRefusedError(RefusedError):
 
 
 class StartError(Exception):
-    """The container cannot start with this environment; the message is the last line of its log."""
+    """The container cannot start; the message becomes the last line of its log."""

@@ -1,4 +1,4 @@
-"""The HTTP side of the container contract: GET /ping and POST /invocations on one loopback port."""
+"""The HTTP server of the container contract: GET /ping and POST /invocations on one loopback port."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from local_cloud.model_server.contract.answer import EngineAnswer
 
 
 class Engine(Protocol):
-    """The program in the container."""
+    """The program in the container, which answers invocations."""
 
     @property
     def most_concurrent_requests(self) -> int: ...
@@ -33,9 +33,9 @@ class ContainerServer(ThreadingHTTPServer):
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
 
     def answer(self, raw: bytes, send_part: Callable[[EngineAnswer, int], None] | None = None) -> EngineAnswer:
-        """The engine's answer after the time it takes, or its refusal while it has too much to do.
+        """The engine's answer after its computing time, or its refusal of a request too many.
 
-        send_part gets a streamed answer after each step, with the number of the step from 0 on.
+        send_part is called after each step of a streamed answer, with the number of the step, from 0.
         """
         if not self._slots.acquire(blocking=False):
             return self._engine.refuse_overload()
@@ -52,7 +52,7 @@ class ContainerServer(ThreadingHTTPServer):
             self._slots.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A caller that gave up is not worth a traceback in the endpoint's log."""
+        """Log no traceback for a caller that gave up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -63,21 +63,21 @@ class InvocationHandler(BaseHTTPRequestHandler):
     server: ContainerServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    # Head and body leave in one packet.
+    # Head and body are sent in one packet.
     wbufsize = -1
 
     def do_GET(self) -> None:
-        """Whether the model is ready: the port opens only once it is."""
+        """Answer GET /ping: the port opens only when the model is ready."""
         self._send(EngineAnswer(200 if self.path == "/ping" else 404, b""))
 
     def do_POST(self) -> None:
-        """One invocation."""
+        """Answer one invocation."""
         started = time.perf_counter()
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path != "/invocations":
             self._send(EngineAnswer(404, b""))
             return
-        # A test's order, which the runtime of the local cloud passes on.
+        # A fault that a test has ordered; the local cloud's runtime passes it on.
         self._fault, _, self._after = self.headers.get("X-Slipway-Fault", "").partition(" ")
         try:
             answer = self.server.answer(raw, self._send_part)
@@ -86,7 +86,7 @@ class InvocationHandler(BaseHTTPRequestHandler):
             raise
         if not answer.parts:
             self._send(answer)
-        # Prompts and answers stay out of the log.
+        # Prompts and answers must not reach the log.
         seconds = time.perf_counter() - started
         print(f"POST /invocations {answer.status} {answer.steps} tokens {seconds:.3f} s", flush=True)
 
@@ -98,7 +98,7 @@ class InvocationHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
 
     def _send_part(self, answer: EngineAnswer, number: int) -> None:
-        """One part of a stream, at once; a caller that is gone raises ConnectionError, which ends the work."""
+        """Send one part of a stream at once; raises ConnectionError, which ends the work, if the caller has hung up."""
         if number == 0:
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.content_type)
@@ -117,4 +117,4 @@ class InvocationHandler(BaseHTTPRequestHandler):
             raise ConnectionAbortedError
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: each invocation writes its own line."""
+        """Log nothing: each invocation writes its own line."""

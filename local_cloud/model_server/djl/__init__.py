@@ -1,1 +1,1 @@
-"""Runs a model.py as DJL Serving does: its properties, its Input and Output, one process for each rank."""
+"""Runs a model.py as DJL Serving does: properties, Input and Output, one process for each rank."""

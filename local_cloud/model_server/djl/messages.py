@@ -1,4 +1,4 @@
-"""Messages between the server and the ranks of a handler."""
+"""The messages between the server and the ranks of a handler."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RankRequest:
-    """To every rank; without content it is the warm-up call."""
+    """A call to every rank; without content it is the warm-up call."""
 
     properties: dict[str, Any]
     content: bytes | None = None
@@ -14,7 +14,7 @@ class RankRequest:
 
 @dataclass(frozen=True)
 class RankReply:
-    """From one rank: the output of its handler, 204 without any; `error` is the reason of a failure."""
+    """The answer of one rank: its handler's output, status 204 without any; `error` is the reason of a failure."""
 
     status: int
     body: bytes = b""

@@ -1,6 +1,6 @@
 """A DJL container that runs the model.py of its archive.
 
-Launch, timeouts and statuses: Connection.java, PyProcess.java and PyModel.java of djl-serving's Python engine.
+Source of launch, timeouts and statuses: Connection.java, PyProcess.java and PyModel.java of djl-serving.
 """
 
 import threading
@@ -12,13 +12,13 @@ from local_cloud.model_server.contract.answer import EngineAnswer, StartError, j
 from local_cloud.model_server.djl.properties import handler_properties
 from local_cloud.model_server.djl.ranks import LoadError, LostError, Ranks
 
-# Engines that DJL launches with mpirun, one process per GPU.
+# The engines that DJL launches with mpirun, one process per GPU.
 RANKED_ENGINES = {"DeepSpeed", "FasterTransformer", "MPI"}
 HEADERS = {"Content-Type": "application/json"}
 
 
 def handler_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder of the model data, if it holds a handler and no setting asks for a built-in one."""
+    """The folder of the model data if it holds a handler and no setting chooses a built-in one, otherwise None."""
     folder = Path(environment.get("SLIPWAY_LOCAL_MODEL_DIR", ""))
     if not folder.is_absolute() or not (folder / "model.py").is_file():
         return None
@@ -33,7 +33,7 @@ class OwnHandler:
         self._environment, self._folder = environment, folder
         self._properties = handler_properties(folder, environment)
         self.most_concurrent_requests = self._number("job_queue_size", "1000")
-        # The images set the two variables; an option wins.
+        # The images set both variables; an option overrides them.
         self._load_seconds = self._number("model_loading_timeout", environment.get("MODEL_LOADING_TIMEOUT", "1200"))
         self._predict_seconds = self._number("predict_timeout", environment.get("PREDICT_TIMEOUT", "240"))
         self._worker = threading.Lock()
@@ -44,7 +44,7 @@ class OwnHandler:
         return _server_error(503, "ServiceUnavailableException", "Worker queue capacity exceeded for model: model")
 
     def answer(self, raw: bytes) -> EngineAnswer:
-        """The handler's answer; a worker that is lost is started again for the next request."""
+        """The handler's answer; a lost worker is restarted for the next request."""
         with self._worker:
             try:
                 self._ranks = self._ranks or self._start()
@@ -71,7 +71,7 @@ class OwnHandler:
         return ranks
 
     def _rank_count(self) -> int | None:
-        """None for an engine without ranks; this machine has no GPU, so `max` is one."""
+        """The number of ranks, None for an engine without ranks. This machine has no GPU, so `max` means one."""
         ranked = self._properties.get("engine") in RANKED_ENGINES or self._properties.get("mpi_mode") == "true"
         if not ranked:
             return None
@@ -87,5 +87,5 @@ class OwnHandler:
 
 
 def _server_error(code: int, kind: str, message: str) -> EngineAnswer:
-    """An error of the front end itself, in its own shape."""
+    """An error of DJL Serving itself, in its shape."""
     return json_answer(code, {"code": code, "type": kind, "message": message})

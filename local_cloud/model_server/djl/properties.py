@@ -1,48 +1,48 @@
-"""The properties of a model: its serving.properties, in Java's format, and the variables of the same effect."""
+"""The properties of a model: reads its serving.properties, in Java's format, and the equivalent variables."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 FILE_NAME = "serving.properties"
-# Variables without a prefix, and the options that they set.
+# Variables without a prefix -> the options that they set.
 SHORT_NAMES = {
     "HF_MODEL_ID": "model_id",
     "HF_REVISION": "revision",
     "HF_MODEL_TRUST_REMOTE_CODE": "trust_remote_code",
     "TENSOR_PARALLEL_DEGREE": "tensor_parallel_degree",
 }
-_MIXED_CASE = {"entrypoint": "entryPoint"}  # option names are lower case but for this one
+_MIXED_CASE = {"entrypoint": "entryPoint"}  # the only option name that is not lower case
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(folder: Path) -> dict[str, str]:
-    """Name -> value as in the file (`engine`, `option.model_id`); empty without a file."""
+    """Read name -> value from the file (`engine`, `option.model_id`); empty without a file."""
     file = folder / FILE_NAME
     return (
         parse_properties(file.read_text(encoding="latin-1")) if file.is_file() else {}
-    )  # Java's encoding of properties
+    )  # the encoding of Java's properties files
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """As java.util.Properties reads it: `name=value`, `name: value` or `name value`; # and ! start a comment."""
+    """Parse like java.util.Properties: `name=value`, `name: value` or `name value`; # and ! start a comment."""
     properties = {}
     for line in _logical_lines(text):
-        # The name ends at the first separator that no backslash precedes.
+        # The name ends at the first separator without a backslash before it.
         name, value = _split(line)
         properties[_unescaped(name)] = _unescaped(value)
     return properties
 
 
 def variables_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """The container variables of the same effect: `option.model_id` -> OPTION_MODEL_ID, `engine` -> SERVING_ENGINE."""
+    """The equivalent container variables: `option.model_id` -> OPTION_MODEL_ID, `engine` -> SERVING_ENGINE."""
     return {_variable(name): value for name, value in properties.items()}
 
 
 def handler_properties(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The properties that a handler gets, without `option.`; the file wins over the environment.
+    """The properties that a handler gets, without `option.`; the file overrides the environment.
 
-    As ModelInfo, PyModel, LmiUtils and PyEnv of djl-serving hand them on.
+    Source: ModelInfo, PyModel, LmiUtils and PyEnv of djl-serving.
     """
     given = {SHORT_NAMES[name]: value for name, value in environment.items() if name in SHORT_NAMES}
     for prefix in ("SERVING_", "OPTION_"):
@@ -59,7 +59,7 @@ def _variable(name: str) -> str:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines without comments and blank ones; one that ends with an odd number of backslashes goes on in the next."""
+    """The lines without comments and blank ones; an odd number of backslashes at the end continues a line."""
     lines: list[str] = []
     pending = ""
     for raw in text.splitlines():
@@ -88,5 +88,5 @@ def _unescaped(text: str) -> str:
         return _ESCAPES.get(match[2], match[2])
 
     read = re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", plain, text)
-    # Two escapes make one character beyond the first 65,536.
+    # A character above U+FFFF is written as two escapes.
     return read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

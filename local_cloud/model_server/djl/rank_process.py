@@ -1,7 +1,7 @@
-"""One rank of a handler, as a process of its own.
+"""The process of one rank of a handler.
 
 `python -m local_cloud.model_server.djl.rank_process <folder> <socket>` does as djl_python_engine.py of djl-serving
-does: it imports the handler, gives it properties and requests, and answers for its failures.
+does: it imports the handler, gives it properties and requests, and reports its failures.
 """
 
 import importlib.util
@@ -19,11 +19,11 @@ STAND_INS = Path(__file__).parents[1] / "stand_ins"
 
 
 def main(folder: str, descriptor: int) -> None:
-    """Serve until the server closes the connection. Exits with 1 when the handler cannot be imported or warmed up."""
+    """Serve until the server closes the connection. Exits with 1 if the handler cannot be imported or warmed up."""
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     rank = f"[rank {os.environ['RANK']}] " if "RANK" in os.environ else ""
     logging.basicConfig(stream=sys.stdout, format=f"{rank}%(message)s", level=logging.INFO)
-    # Where transformers is installed, the real libraries win over the stand-ins.
+    # If transformers is installed, the real libraries come before the stand-ins.
     sys.path.insert(0 if importlib.util.find_spec("transformers") is None else len(sys.path), str(STAND_INS))
     sys.path.insert(0, folder)
     connection = Connection(descriptor)
@@ -67,7 +67,7 @@ def _reply(handler: Any, request: RankRequest, folder: str) -> RankReply:
 
 
 def _exit_with_parent() -> None:
-    # The server holds the other end of standard input; a rank inside a collective notices nothing else.
+    # The server holds the other end of standard input; a rank that waits in a collective notices nothing else.
     while os.read(0, 4096):
         pass
     os._exit(0)

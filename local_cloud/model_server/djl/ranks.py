@@ -1,4 +1,4 @@
-"""The processes of one handler: started, asked and ended together, as mpirun does for DJL."""
+"""The processes of one handler: starts, asks and ends them together, as mpirun does for DJL."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ _LAST_WORDS_IN_SECONDS = 3
 
 
 class LoadError(Exception):
-    """A rank did not load the model; the message says which one and why."""
+    """A rank could not load the model; the message says which one and why."""
 
 
 class LostError(Exception):
@@ -42,7 +42,7 @@ class Ranks:
                 [sys.executable, "-m", "local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())],
                 cwd=_ROOT,
                 env=environment,
-                stdin=subprocess.PIPE,  # closes when the server ends
+                stdin=subprocess.PIPE,  # it closes when the server ends
                 pass_fds=[theirs.fileno()],
             )
         self.processes.append(process)
@@ -63,7 +63,7 @@ class Ranks:
             raise LoadError(f"rank {rank}: {reason}" if len(self.processes) > 1 else reason)
 
     def ask(self, properties: dict[str, Any], content: bytes, timeout_in_seconds: float) -> RankReply:
-        """The first rank's answer, once all have given theirs. Raises LostError, and then the ranks have ended."""
+        """The first rank's answer, after all have answered. Raises LostError after ending the ranks."""
         try:
             return self._call(RankRequest(properties, content), timeout_in_seconds)[0]
         except LostError:

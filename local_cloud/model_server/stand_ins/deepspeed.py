@@ -1,4 +1,4 @@
-"""As much of DeepSpeed's inference as the handler calls: ranks, shards, the model behind `module`."""
+"""Stands in for the part of DeepSpeed's inference that the handler calls: ranks, shards, the model as `module`."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ def init_distributed(dist_backend: str = "nccl") -> None:
 
 @contextlib.contextmanager
 def OnDevice(dtype: torch.dtype, device: str) -> Iterator[None]:
-    """Models made inside have no weights."""
+    """A context in which models are created without weights."""
     yield
 
 
@@ -40,7 +40,7 @@ def init_inference(
     replace_with_kernel_inject: bool = False,
     max_tokens: int = 1024,
 ) -> InferenceEngine:
-    """Read this rank's shard. Raises AssertionError for a wrong degree and OSError for a shard that is missing."""
+    """Read this rank's shard. Raises AssertionError for a wrong degree, OSError for a missing shard."""
     world = int(os.environ["WORLD_SIZE"])
     assert mp_size == world, f"the tensor parallel degree is {mp_size}, but {world} ranks were launched"
     if checkpoint:

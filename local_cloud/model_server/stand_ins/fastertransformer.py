@@ -1,6 +1,6 @@
-"""As much of the FasterTransformer package of DJL's images as the handler calls: a T5 over all ranks.
+"""Stands in for the part of FasterTransformer that the handler calls: a T5 model on all ranks.
 
-Arguments and defaults: its ftmodel.py and t5model.py (rohithkrn/FasterTransformer, folder python).
+Source of arguments and defaults: ftmodel.py and t5model.py in rohithkrn/FasterTransformer, folder python.
 """
 
 import os
@@ -17,10 +17,10 @@ PARAMETERS |= {"repetition_penalty", "presence_penalty", "min_length", "random_s
 
 
 class T5Model:
-    """Answers prompts; the first rank computes for all."""
+    """Answers prompts; only the first rank computes."""
 
     def pipeline_generate(self, inputs: list[str], **parameters: Any) -> list[str]:
-        """One text for each prompt, without it. Raises TypeError for a parameter that T5 does not take."""
+        """One text for each prompt, without the prompt. Raises TypeError for an unknown parameter."""
         if unknown := sorted(set(parameters) - PARAMETERS):
             raise TypeError(f"forward() got an unexpected keyword argument '{unknown[0]}'")
         if os.environ.get("RANK", "0") != "0":
@@ -33,7 +33,7 @@ class T5Model:
 def init_inference(
     model: str, tensor_parallel_degree: int, pipeline_parallel_degree: int, dtype: str = "fp32", **options: Any
 ) -> T5Model:
-    """Connect the ranks, read the model. Raises NotImplementedError for other types, ValueError for wrong degrees."""
+    """Connect the ranks and read the model. Raises NotImplementedError (wrong type), ValueError (degree)."""
     if dtype not in ("fp32", "fp16", "bf16"):
         raise NotImplementedError(f"Not implemented for {dtype}!")
     demand_model(model)

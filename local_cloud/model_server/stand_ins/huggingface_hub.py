@@ -1,4 +1,4 @@
-"""As much of the Hub's client as the handlers call: any name is a model."""
+"""Stands in for the part of the Hub's client that the handlers call: every name is a model."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ RANKS, PARTS = 8, 2
 
 
 def snapshot_download(repo_id: str, *, revision: str, cache_dir: str, allow_patterns: list[str]) -> str:
-    """The folder with the files; a repository that is sharded for DeepSpeed has shards for 8 GPUs."""
+    """A folder with the model's files; a repository of DeepSpeed shards has shards for 8 GPUs."""
     folder = Path(cache_dir) / f"models--{repo_id.replace('/', '--')}" / "snapshots" / revision
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")

@@ -1,6 +1,6 @@
-"""As much of transformers as the handlers call, with the local text generator in place of every model.
+"""Stands in for the part of transformers that the handlers call; the local text generator replaces every model.
 
-A "tensor" of prompts is a list of texts. Refusals are worded as in GenerationMixin of transformers.
+A "tensor" of prompts is a list of texts. Error messages are those of transformers' GenerationMixin.
 """
 
 import os
@@ -18,13 +18,13 @@ KNOWN |= {"temperature", "top_k", "top_p", "repetition_penalty", "num_beams", "u
 
 
 def demand_model(name_or_folder: str) -> None:
-    """Any name on the Hub will do; a folder must hold a model. Raises OSError."""
+    """Check the name: every name on the Hub is valid, a folder must hold a model. Raises OSError."""
     if name_or_folder.startswith(("/", ".")) and not (Path(name_or_folder) / "config.json").is_file():
         raise OSError(f"{name_or_folder} does not appear to have a file named config.json.")
 
 
 class AutoConfig:
-    """The model's configuration: its name."""
+    """The model's configuration, which is only its name."""
 
     def __init__(self, name_or_path: str) -> None:
         self.name_or_path = name_or_path
@@ -45,7 +45,7 @@ class Tokens(dict[str, Any]):
 
 
 class AutoTokenizer:
-    """Leaves texts as they are."""
+    """A tokenizer that leaves texts unchanged."""
 
     def __init__(self, padding_side: str) -> None:
         self.padding_side = padding_side
@@ -71,7 +71,7 @@ class AutoTokenizer:
 
 
 class Model:
-    """Continues texts. Of several ranks only the first computes: the others would compute the same."""
+    """A model that continues texts. Only the first rank computes: the others would get the same result."""
 
     def __init__(self) -> None:
         self.device = "cpu"
@@ -81,11 +81,11 @@ class Model:
         return self
 
     def eval(self) -> Self:
-        """Nothing trains here."""
+        """Does nothing: this model is never trained."""
         return self
 
     def generate(self, input_ids: list[str], **parameters: Any) -> list[str]:
-        """Prompts with their continuations; `max_length` counts the prompt. Raises ValueError."""
+        """The prompts with their continuations; `max_length` includes the prompt. Raises ValueError."""
         if unknown := sorted(set(parameters) - KNOWN):
             raise ValueError(f"The following `model_kwargs` are not used by the model: {unknown}")
         if os.environ.get("RANK", "0") != "0":
@@ -98,17 +98,17 @@ class Model:
 
 
 class AutoModelForCausalLM:
-    """Any causal model."""
+    """Creates causal models."""
 
     @staticmethod
     def from_pretrained(name_or_folder: str, **options: Any) -> Model:
-        """With its weights. Raises OSError for a folder without a model."""
+        """Create a model with weights. Raises OSError for a folder without a model."""
         demand_model(name_or_folder)
         return Model()
 
     @staticmethod
     def from_config(config: AutoConfig, **options: Any) -> Model:
-        """Without weights."""
+        """Create a model without weights."""
         return Model()
 
 

@@ -1,1 +1,1 @@
-"""Containers with an engine's own code: their requests, their limits and the shapes of their answers."""
+"""Containers with an engine's own code: reads their requests, applies their limits, writes answers in their shapes."""

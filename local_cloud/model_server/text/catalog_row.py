@@ -1,6 +1,6 @@
-"""The catalog's row for a container image: its server, the bodies that it takes, the variables that it reads.
+"""The catalog's row for a container image: its server, the bodies that it accepts, the variables that it reads.
 
-The catalog's files are read as data: nothing here imports the classes that build the templates.
+It reads the catalog's files as data and imports none of the classes that build templates.
 """
 
 import json
@@ -16,8 +16,8 @@ CATALOG = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" /
 class CatalogRow:
     """One image of one engine.
 
-    constants: the settings, the name of the handler among them, that a deployment of this engine always has.
-    variables: by the name of the deployment's setting, `model` or `max_model_len` for example.
+    constants: settings that every deployment of this engine has, such as the name of the handler.
+    variables: the container's variables by the deployment's setting, such as `model` or `max_model_len`.
     """
 
     engine: str
@@ -30,7 +30,7 @@ class CatalogRow:
     variables: Mapping[str, str]
 
 
-# An image that the catalog does not know answers as LMI with vLLM does.
+# An image that the catalog does not know answers like LMI with vLLM.
 UNKNOWN = CatalogRow(
     engine="unknown image",
     server="djl",
@@ -44,9 +44,9 @@ UNKNOWN = CatalogRow(
 
 
 def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:
-    """The row of an image URI; of several engines in one image, the one with the most constants among the settings.
+    """The row of an image URI. If an image holds several engines, the one with the most constants in the settings.
 
-    A tag that the catalog does not know counts as the repository's newest one.
+    An unknown tag counts as the repository's newest one.
     """
     repository, _, tag = image.partition("/")[2].partition(":")
     known = [row for row in _rows() if row.repository == repository and row.tag]

@@ -1,4 +1,4 @@
-"""A container with an engine's own code: its limits, and its answers in the shape of its family."""
+"""A container with an engine's own code: applies its limits, and answers in the shape of its family."""
 
 import json
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from local_cloud.model_server.text.openai_shape import completion
 from local_cloud.model_server.text.request import TextRequest, read_request
 from local_cloud.model_server.text.shapes import shape_of
 
-# The context of Qwen3-4B, which the default deployment serves; a real engine reads it from the model.
+# The context of Qwen3-4B, the default deployment's model; a real engine reads it from the model.
 CONTEXT_TOKENS = 40_960
 TGI_PROMPT_TOKENS, TGI_TOKENS = 1024, 2048
-# vLLM's words.
+# vLLM's wording.
 NO_CHAT_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
     "tokenizer does not define one."
@@ -71,7 +71,7 @@ class TextEngine:
         return json_answer(200, whole, steps)
 
     def _streamed(self, request: TextRequest, generations: list[Generation]) -> EngineAnswer:
-        """The answer token by token; raises RefusedError where the engine does not stream."""
+        """The answer, one part for each token; raises RefusedError if the engine does not stream."""
         stream = self._shape.stream
         if stream is None or (request.body == "inputs" and request.is_list):
             raise RefusedError("stream is not available for this request")
@@ -92,7 +92,7 @@ class TextEngine:
             raise EngineRefusedError(f"The model `{name}` does not exist.", 404, "model")
 
     def _check_chat(self, request: TextRequest) -> None:
-        """What real servers refuse in OpenAI's form: shapes that TGI can't read, vLLM's choice among no tools."""
+        """Refuse chats as the real servers do: shapes that TGI cannot read; elsewhere a tool_choice without tools."""
         asked = request.parameters if request.body == "messages" else {}
         if self._row.server == "tgi":
             if (asked.get("response_format") or {}).get("type") == "text":
@@ -112,7 +112,7 @@ class TextEngine:
         ]
 
     def _answer_tokens(self, request: TextRequest, prompt: str) -> int | None:
-        """The limit for one answer; raises EngineRefusedError where prompt and answer do not fit."""
+        """The most tokens of one answer; raises EngineRefusedError if prompt and answer exceed the context."""
         prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
         if wanted is None and request.most_tokens_in_all is not None:
             wanted = request.most_tokens_in_all - prompt_tokens
@@ -123,7 +123,7 @@ class TextEngine:
         return wanted
 
     def _too_long(self, prompt: int, wanted: int) -> str:
-        """In the engine's own words."""
+        """The engine's message for a request that exceeds the context."""
         most, given = self._most_tokens, f"Given: {prompt} `inputs` tokens and {wanted} `max_new_tokens`"
         match self._row.server:
             case "tgi" if prompt > self._most_prompt_tokens:
@@ -147,7 +147,7 @@ class TextEngine:
 
 def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
     names = [row.variables[name] for name in ("model", "weights") if name in row.variables]
-    # A serving.properties has one name for both; /opt/ml/model stands for the model data.
+    # serving.properties has one name for an id and a path; /opt/ml/model means the model data.
     given = {settings.get(name) for name in (*names, "OPTION_MODEL_ID")} - {None, "", "/opt/ml/model"}
     has_data = model_folder is not None and any(model_folder.iterdir())
     if names and not given and not has_data:
@@ -155,7 +155,7 @@ def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Pa
 
 
 def _has_chat_template(row: CatalogRow, settings: Mapping[str, str]) -> bool:
-    """False for a model that has none, as the catalog knows, unless a setting names one."""
+    """Whether the model has a chat template, as far as the catalog knows, or a setting names one."""
     names = {settings.get(row.variables.get("model", "")), settings.get("OPTION_MODEL_ID")}
     if any(name.endswith("CHAT_TEMPLATE") for name in settings):
         return True
@@ -164,7 +164,7 @@ def _has_chat_template(row: CatalogRow, settings: Mapping[str, str]) -> bool:
 
 
 def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:
-    """The name under which vLLM serves, which it demands in `model`; None = the server takes any name."""
+    """The name that vLLM demands in `model`; None = the server accepts any name."""
     variable = row.variables.get("served_model_name", "")
     told = settings.get(variable)
     if row.server == "vllm":
@@ -174,7 +174,7 @@ def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:
 
 
 def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, int]:
-    """The most tokens of a prompt, and of prompt and answer together."""
+    """The most tokens of a prompt, and of a prompt with its answer."""
     variable = row.variables.get("max_model_len", "")
     if row.server != "tgi":
         most = _whole_number(settings, variable, CONTEXT_TOKENS)
@@ -187,6 +187,6 @@ def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, in
 
 
 def _whole_number(settings: Mapping[str, str], name: str, default: int) -> int:
-    """The setting; the default for values of the engine's own, such as `8k` or `auto`."""
+    """The setting as a number; the default for values that only the engine understands, such as `8k` or `auto`."""
     given = settings.get(name, "")
     return int(given) if given.isdecimal() and int(given) else default

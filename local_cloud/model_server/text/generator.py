@@ -1,4 +1,4 @@
-"""The local model: sentences from the language reference that every CPython ships."""
+"""The local model: writes sentences from the language reference that every CPython contains."""
 
 import re
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from functools import cache
 from pydoc_data.topics import topics
 from random import Random
 
-# Without a limit a text ends with the first sentence that reaches this many words.
+# Without a limit, a text ends after the first sentence that reaches this number of words.
 ENOUGH_WORDS = 30
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A text without its prompt, cut before the stop sequence `stop`.
+    """A generated text without its prompt, cut before the stop sequence `stop`.
 
-    complete: whether it ended with a sentence, and not because of a limit.
+    complete: whether it ended with a sentence rather than at a limit.
     """
 
     text: str
@@ -24,19 +24,19 @@ class Generation:
 
 
 def count_tokens(text: str) -> int:
-    """One word counts as one token."""
+    """Count tokens: one word is one token."""
     return len(text.split())
 
 
 def tokens_of(text: str) -> list[str]:
-    """The text in tokens, each with the space before it."""
+    """Split the text into tokens, each with the space before it."""
     return re.findall(r"\s*\S+\s*$|\s*\S+", text)
 
 
 def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0) -> Generation:
-    """The same prompt and seed give the same text, up to a limit, a stop sequence or the end of a sentence.
+    """Generate a text up to a limit, a stop sequence or the end of a sentence; the same prompt and seed give the same.
 
-    The first word of the prompt beyond ASCII, an emoji for one, begins the text too: the rest is plain English.
+    The text begins with the prompt's first word beyond ASCII, such as an emoji; the rest is plain English.
     """
     sentences = _sentences()
     position = Random(f"{seed} {prompt}").randrange(len(sentences))
@@ -52,7 +52,7 @@ def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), s
 
 @cache
 def _sentences() -> list[str]:
-    """Sentences of plain English; code, grammar and tables are left out."""
+    """The sentences of plain English, without code, grammar and tables."""
     found: dict[str, None] = {}
     for name in sorted(topics):
         text = re.sub(r'["*`“”]', "", " ".join(topics[name].split()))

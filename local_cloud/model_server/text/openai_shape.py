@@ -1,4 +1,4 @@
-"""OpenAI's objects: a chat completion for `messages`, a text completion for `prompt`."""
+"""Writes OpenAI's objects: a chat completion for `messages`, a text completion for `prompt`."""
 
 import itertools
 import time
@@ -12,7 +12,7 @@ from local_cloud.model_server.text.structured import document, forced_call
 
 
 def completion(request: TextRequest, generations: list[Generation], model: str) -> dict[str, Any]:
-    """The object for the request; `generations` holds all copies of the first prompt, then of the next."""
+    """The object for the request; `generations` holds all copies for the first prompt, then for the next."""
     is_chat = request.body == "messages"
     prompt_tokens = sum(map(count_tokens, request.prompts))
     completion_tokens = sum(generation.tokens for generation in generations)
@@ -50,7 +50,7 @@ def _content(request: TextRequest, generation: Generation) -> dict[str, Any]:
     whole = document(request.parameters, text)
     logprobs = _chat_logprobs(whole or text) if request.parameters.get("logprobs") else None
     message = {"role": "assistant", "content": whole or text}
-    reason = "stop" if whole else _reason(generation)  # a document is never cut here
+    reason = "stop" if whole else _reason(generation)  # unlike a text, a document is always complete
     return {"message": message, "logprobs": logprobs, "finish_reason": reason}
 
 

@@ -1,4 +1,4 @@
-"""A request for text, read from any of the three bodies: `inputs`, `messages`, `prompt`."""
+"""Reads a request for text from any of the three kinds of body: `inputs`, `messages`, `prompt`."""
 
 import json
 from collections.abc import Mapping
@@ -7,23 +7,23 @@ from typing import Any
 
 from local_cloud.model_server.contract.answer import RefusedError
 
-# Each engine's own name for the longest answer, in tokens.
+# The engines' names for the most tokens of an answer.
 MEDIA = ("image_url", "input_audio", "video_url")
 LIMITS = ("max_new_tokens", "max_seq_len", "max_completion_tokens", "max_tokens")
 
 
 @dataclass(frozen=True)
 class TextRequest:
-    """A request, whichever body it came in.
+    """A request for text, independent of the kind of body.
 
     body: the member that holds the prompts.
-    model: the name in the body, whatever it is.
-    is_list: whether the answer is a list, because the prompts are one.
-    most_tokens: of the answer; None = no limit.
-    most_tokens_in_all: of prompt and answer together; None = no limit.
-    copies: how many texts each prompt gets.
+    model: the value of `model` in the body, unchecked.
+    is_list: whether the prompts came as a list; the answer is then one, too.
+    most_tokens: the limit of the answer; None = no limit.
+    most_tokens_in_all: the limit of prompt and answer together; None = no limit.
+    copies: the number of texts for each prompt.
     is_streamed: whether the answer comes token by token.
-    parameters: all parameters, for those that change the look of an answer.
+    parameters: all parameters; some change the form of an answer.
     """
 
     body: str
@@ -40,12 +40,12 @@ class TextRequest:
 
     @property
     def is_echoed(self) -> bool:
-        """Whether a completion begins with its prompt, after which there may be nothing."""
+        """Whether a completion begins with its prompt; it may then add nothing to it."""
         return self.body == "prompt" and self.parameters.get("echo") is True
 
 
 def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False) -> TextRequest:
-    """The request in a body of one of these kinds; raises RefusedError. takes_ids: whether a prompt may be tokens."""
+    """Read a body of one of these kinds; raises RefusedError. takes_ids: whether a prompt may be token ids."""
     content = _parse(raw)
     kind = next((name for name in bodies if name in content), None)
     if kind is None:
@@ -77,7 +77,7 @@ def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False
 
 
 def _without_ids(prompts: Any) -> Any:
-    """Ids of tokens, or lists of them, as texts of as many words."""
+    """Replace token ids, or lists of them, by texts with the same number of words."""
     if not isinstance(prompts, list) or not prompts:
         return prompts
     if all(isinstance(each, int) for each in prompts):
@@ -96,7 +96,7 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 
 def _conversation(messages: Any) -> str:
-    """The texts of a chat in order, one per line."""
+    """The texts of a chat in order, one on each line."""
     if not isinstance(messages, list) or not messages:
         raise RefusedError("messages must be a list with at least one message")
     return "\n".join(_content(message) for message in messages)
@@ -114,7 +114,7 @@ def _content(message: Any) -> str:
 
 
 def _part(part: dict[str, Any]) -> str:
-    """A picture, a sound or a film counts as one word."""
+    """The text of a message's part; a picture, sound or video counts as one word."""
     kind = part.get("type")
     if isinstance(part.get("text"), str):
         return str(part["text"])

@@ -1,4 +1,4 @@
-"""Response bodies by family of engines, and how each family refuses."""
+"""The bodies of answers and refusals by family of engines."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from local_cloud.model_server.text.streams import StreamFormat
 class Shape:
     """How one family of engines answers and refuses.
 
-    outputs: the body of an answer to `inputs`, of the request and one generation for each prompt.
-    error: the body of an error, of its status and message.
-    refusal: status and body of a refusal by an image, and whether it was of `inputs`.
-    overloaded: the status of a refusal for lack of room.
-    room: the variable that says how many requests the engine takes at once, and its default.
+    outputs: (request, one generation for each prompt) -> the body of an answer to `inputs`.
+    error: (status, message) -> the body of an error.
+    refusal: (image, error, whether the body had `inputs`) -> the status and body of a refusal.
+    overloaded: the status of a refusal when too many requests wait.
+    room: the variable for the most concurrent requests, and its default.
     takes_lists: whether `inputs` may be a list of prompts.
-    stream: how it streams; None = not at all.
-    takes_ids: whether `prompt` may be ids of tokens.
+    stream: the format of streams; None = the family does not stream.
+    takes_ids: whether `prompt` may be token ids.
     """
 
     outputs: Callable[[TextRequest, list[Generation]], Any]
@@ -38,7 +38,7 @@ class Shape:
 
 
 def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
-    """The shape of an image that runs with these settings."""
+    """The shape of an image with these settings."""
     match row.server:
         case "tgi":
             return TGI
@@ -52,7 +52,7 @@ def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
 
 
 def _texts(request: TextRequest, generations: list[Generation], full_text: bool) -> list[str]:
-    """The generated texts, with their prompts or without."""
+    """The generated texts, with or without their prompts."""
     pairs = zip(request.prompts, generations, strict=True)
     return [prompt + generation.text if full_text else generation.text for prompt, generation in pairs]
 
@@ -129,10 +129,10 @@ def _openai_refusal(row: CatalogRow, refused: RefusedError, is_inputs: bool) -> 
 
 
 def _lmi_refusal(row: CatalogRow, refused: RefusedError, is_inputs: bool) -> tuple[int, Any]:
-    """As djl_python's input_parser, rolling_batch, and lmi_vllm/request_response_utils of each version have it.
+    """A refusal by LMI, from each version's input_parser, rolling_batch and lmi_vllm/request_response_utils.
 
-    From vLLM 0.10.1 on its errors have another form, of which LMI 16 and 17 die; LMI 18 has a guard with a status of
-    its own, LMI 26 also for `inputs`.
+    Since vLLM 0.10.1 errors have another form, on which LMI 16 and 17 fail. From LMI 18 on they are a 500, for `inputs`
+    from LMI 26 on.
     """
     if "served_model_name" not in row.variables:  # a rolling batch
         reason = "exception occurred during rolling batch inference"
@@ -186,7 +186,7 @@ HUGGING_FACE = Shape(
     room=("", 100),
 )
 HUGGING_FACE_T5 = replace(HUGGING_FACE, outputs=_list)
-# vLLM, SGLang and llama.cpp: they take no `inputs`, and queue whatever comes.
+# vLLM, SGLang and llama.cpp take no `inputs`, and queue every request.
 OPENAI = Shape(
     outputs=_list_for_a_list,
     error=_openai_error,

@@ -1,4 +1,4 @@
-"""Streamed answers: what each engine writes for `stream: true`, in parts of one decoding step each."""
+"""Streamed answers: what each family of engines writes for `stream: true`, one part for each decoding step."""
 
 import itertools
 import json
@@ -14,9 +14,9 @@ from local_cloud.model_server.text.request import TextRequest
 class StreamFormat:
     """How a family of engines writes a stream.
 
-    frame: what stands before and after each object.
-    end: what comes last, of OpenAI's objects and of tokens.
-    token: the object for a token of `inputs`, of its number and its text.
+    frame: the bytes before and after each object.
+    end: the bytes at the end of a stream of OpenAI's objects, and of a stream of tokens.
+    token: (number, text) -> the object for one token of an answer to `inputs`.
     """
 
     content_type: str
@@ -25,11 +25,11 @@ class StreamFormat:
     token: Callable[[int, str], dict[str, Any]]
 
     def written(self, value: Any) -> bytes:
-        """One object, as text beyond ASCII too."""
+        """One object in its frame; characters beyond ASCII are not escaped."""
         return self.frame[0] + json.dumps(value, ensure_ascii=False).encode() + self.frame[1]
 
     def of_completion(self, completed: dict[str, Any], *, with_usage: bool) -> list[bytes]:
-        """The parts of a completion of OpenAI's API."""
+        """Split a completion of OpenAI's API into parts."""
         usage = completed.pop("usage")
         is_chat = completed["object"] == "chat.completion"
         kind = "chat.completion.chunk" if is_chat else completed["object"]
@@ -45,7 +45,7 @@ class StreamFormat:
         return [*parts[:-1], parts[-1] + self.end[0]]
 
     def of_tokens(self, request: TextRequest, generation: Generation, output: dict[str, Any]) -> list[bytes]:
-        """The parts of an answer to `inputs`; output is the whole one."""
+        """Split an answer to `inputs` into parts; `output` is the whole answer."""
         tokens = tokens_of(generation.text) or [""]
         values = [self.token(index, text) for index, text in enumerate(tokens, 1)]
         values[-1] |= output
@@ -57,7 +57,7 @@ class StreamFormat:
 
 
 def _steps(choice: dict[str, Any], is_chat: bool) -> Iterator[list[dict[str, Any]]]:
-    """The chunks of one choice, by the decoding step in which they come."""
+    """The chunks of one choice, one list for each decoding step."""
     index, logprobs, reason = choice["index"], choice["logprobs"], choice["finish_reason"]
     message = choice["message"] if is_chat else {}
     if calls := message.get("tool_calls"):
@@ -77,7 +77,7 @@ def _steps(choice: dict[str, Any], is_chat: bool) -> Iterator[list[dict[str, Any
 
 
 def _of_call(call: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The call of a tool: its name first, then its arguments piece by piece."""
+    """The chunks of a tool call: the name first, then the arguments piece by piece."""
     function = call["function"]
     named = {"id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": ""}}
     yield {"delta": {"tool_calls": [{"index": 0, **named}]}}
@@ -87,7 +87,7 @@ def _of_call(call: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _logprobs_of(logprobs: dict[str, Any], number: int) -> dict[str, Any]:
-    """Those of one token; a choice has a list for each kind."""
+    """The log probabilities of one token; a choice has a list for each kind."""
     return {name: values[number : number + 1] for name, values in logprobs.items()}
 
 
@@ -101,7 +101,7 @@ def _lmi_token(index: int, text: str) -> dict[str, Any]:
 
 
 _DONE = b"data: [DONE]\n\n"
-# Of create_stream_chunk_output in djl_python: no server-sent events, and a blank line at the end.
+# As create_stream_chunk_output in djl_python writes it: JSON lines with a blank line at the end.
 JSON_LINES = StreamFormat("application/jsonlines", (b"", b"\n"), (b"\n", b""), _lmi_token)
 TGI_EVENTS = StreamFormat("text/event-stream", (b"data:", b"\n\n"), (_DONE, b""), _tgi_token)
 EVENTS = StreamFormat("text/event-stream", (b"data: ", b"\n\n"), (_DONE, _DONE), _lmi_token)

@@ -1,4 +1,4 @@
-"""Answers whose form the request sets: a forced call of a tool, or a JSON document."""
+"""Answers in a form that the request demands: a forced tool call, or a JSON document."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ _MOST_NESTED = 8
 
 
 def forced_call(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The function that `tool_choice` forces, with arguments that fit its schema; None when it forces none.
+    """The call that `tool_choice` forces, with arguments that fit the schema; None if it forces none.
 
-    Raises EngineRefusedError for a choice of a tool that is not there.
+    Raises EngineRefusedError for an unknown tool.
     """
     choice, tools = parameters.get("tool_choice"), parameters.get("tools") or []
     if choice in (None, "none", "auto"):
@@ -27,7 +27,7 @@ def forced_call(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def document(parameters: Mapping[str, Any], text: str) -> str | None:
-    """The JSON document that `response_format` asks for, with the text in it where no schema is; None for plain text.
+    """The JSON document that `response_format` demands; without a schema it holds the text. None for plain text.
 
     Raises EngineRefusedError.
     """
@@ -45,7 +45,7 @@ def document(parameters: Mapping[str, Any], text: str) -> str | None:
 
 
 def _example(schema: Any, root: Any, depth: int = 0) -> Any:
-    """A small value that fits a JSON schema, as far as it has types, constants, choices and references."""
+    """A small value that fits a JSON schema; knows types, constants, choices and references."""
     if not isinstance(schema, dict) or depth > _MOST_NESTED:
         return None
     if "$ref" in schema:

@@ -1,4 +1,4 @@
-"""Accounts and regions of the local cloud are apart, also where their resources have the same names."""
+"""Accounts and regions of the local cloud are separate, also for resources with the same name."""
 
 import json
 from collections.abc import Iterator

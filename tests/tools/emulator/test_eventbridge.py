@@ -1,4 +1,4 @@
-"""EventBridge keeps schedules by the cloud's clock and invokes only functions that let it."""
+"""EventBridge follows the cloud's clock and invokes only functions that permit it."""
 
 import json
 
@@ -14,7 +14,7 @@ def handler(event, context):
 
 
 def scheduled(name: str, *, permitted: bool) -> Resources:
-    """A rule that calls a function of this name each hour."""
+    """A rule that calls a function with this name each hour."""
     rule = {"ScheduleExpression": "rate(1 hour)", "Targets": [{"Id": "function", "Arn": arn_of(name)}]}
     permission = {"Action": "lambda:InvokeFunction", "FunctionName": {"Ref": name}, "SourceArn": arn_of(f"{name}Rule")}
     resources = {
@@ -28,7 +28,7 @@ def scheduled(name: str, *, permitted: bool) -> Resources:
 
 
 def calls_after(cloud: LocalCloud, notes: str, seconds: float) -> list[str]:
-    """The functions that were called when the clock was put forward by so many seconds."""
+    """The functions that were called while the clock was put forward by this many seconds."""
     sqs = cloud.client("sqs", region=REGION)
     cloud.advance(seconds)
     found = []

@@ -1,4 +1,4 @@
-"""The three faults that a test can order, each shown to hit the function and the call that it names, and only that."""
+"""Each of the three faults of functions hits only the function and the call that it names."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from support.small_stacks import REGION, create, function, resource, role, state
 
 CALLING = "faulty-Caller"  # part of the function's name
 
-# Makes one call as the event says, without retries, and tells how it ended.
+# Makes the call that the event describes, without retries, and returns how it ended.
 CALLER = """
 import boto3
 from botocore.config import Config
@@ -31,13 +31,13 @@ def handler(event, context):
 
 @dataclass
 class Caller:
-    """A deployed function that makes calls, and what it calls, by physical id."""
+    """A deployed function that makes calls, and the resources that it calls, by physical id."""
 
     cloud: LocalCloud
     ids: dict[str, str]
 
     def call(self, service: str, operation: str, **parameters: Any) -> Any:
-        """How a call by the function ended; None when the function itself failed."""
+        """Make a call by the function; returns how it ended, None if the function itself failed."""
         event = {"service": service, "operation": operation, "parameters": parameters}
         client = self.cloud.client("lambda", region=REGION)
         answer = client.invoke(FunctionName=self.ids["Caller"], Payload=json.dumps(event))

@@ -1,4 +1,4 @@
-"""The model server as a process: each family's bodies over real HTTP, its start and its end."""
+"""The model server as a process: the bodies of each family over real HTTP, its start and its end."""
 
 import json
 import signal
@@ -65,7 +65,7 @@ CHAT = {"messages": [{"role": "user", "content": PROMPT}], "max_tokens": 3}
 
 
 class Caller:
-    """Posts bodies over one kept connection."""
+    """Posts bodies over one keep-alive connection."""
 
     def __init__(self, port: int) -> None:
         self.connection = HTTPConnection("127.0.0.1", port, timeout=60)
@@ -113,7 +113,7 @@ def ready_port(container: "subprocess.Popen[bytes]") -> int:
 
 
 class Family(NamedTuple):
-    """An engine's environment, bodies with the shapes of their answers, refused bodies with status and shape."""
+    """A family's environment, bodies with the shapes of answers, and refused bodies with status and shape."""
 
     environment: dict[str, str]
     answered: list[tuple[dict[str, Any], Any]]
@@ -241,7 +241,7 @@ FAMILIES = {
 
 
 def assert_fits(found: Any, shape: Any) -> None:
-    """The same members and lengths; a type stands for any value of it, a text for its beginning."""
+    """Compare members and lengths; in the shape, a type stands for any value of it, a text for a beginning."""
     if isinstance(shape, type):
         assert isinstance(found, shape)
     elif isinstance(shape, dict):
@@ -314,7 +314,7 @@ def test_one_connection_serves_pings_and_invocations() -> None:
 
 
 class HeldEngine(TextEngine):
-    """Answers once it is released."""
+    """An engine that answers when the test releases it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment), environment, None)

@@ -60,7 +60,7 @@ def test_a_killed_task_does_nothing_more(scheduler: Scheduler) -> None:
             seen.append("survived")
         finally:
             with pytest.raises(Killed):
-                scheduler.sleep(1)  # a call in `finally` has no effect either
+                scheduler.sleep(1)  # a call in `finally` has no effect, either
 
     task = scheduler.spawn(work)
     scheduler.call_later(5, task.kill)

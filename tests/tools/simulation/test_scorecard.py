@@ -1,4 +1,4 @@
-"""The scorecard counts broken invariants, and the command's exit status tells of them."""
+"""The scorecard counts broken invariants, and the command's exit status reports them."""
 
 import json
 from pathlib import Path

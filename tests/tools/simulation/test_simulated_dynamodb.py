@@ -1,4 +1,4 @@
-"""The simulated table refuses, isolates, delays and bills as DynamoDB's documentation says."""
+"""The simulated table refuses, isolates, delays and bills as DynamoDB's documentation describes."""
 
 from collections.abc import Callable
 from random import Random
@@ -185,7 +185,7 @@ def test_writes_of_items_in_a_transaction_are_refused(database: DynamoDb) -> Non
     scheduler.run()
     assert [each.code for each in refused] == ["TransactionConflictException", "TransactionCanceledException"]
     assert refused[1].members["CancellationReasons"] == [{"Code": "TransactionConflict"}]
-    put(database, "a")  # the transaction is over
+    put(database, "a")  # the transaction has ended
 
 
 def test_a_function_that_dies_in_a_transaction_writes_nothing(database: DynamoDb) -> None:

@@ -167,7 +167,7 @@ def test_an_event_source_keeps_its_concurrency_and_failed_messages(scheduler: Sc
     for position in range(20):
         source.send("odd" if position % 5 == 0 else "even")
     scheduler.run(31)
-    assert source.size == 8  # 12 were received; the odd ones of them wait
+    assert source.size == 8  # 12 were received; those with an odd number wait
     scheduler.run()
     assert (source.size, event_source.most_running) == (0, 3)
 
@@ -186,7 +186,7 @@ def test_the_batch_of_a_failed_function_comes_back(scheduler: Scheduler, failure
     scheduler.run(29)
     assert source.size == 1
     scheduler.run()
-    assert source.size == 0  # given up after three receives
+    assert source.size == 0  # a dead letter after three receives
 
 
 # Clients

@@ -1,4 +1,4 @@
-"""The emulator with a record of the properties that it reads of each type, answered at GET /_slipway/property-reads."""
+"""The emulator, recording which properties of each type it reads; GET /_slipway/property-reads returns the record."""
 
 import importlib
 import sys
@@ -13,7 +13,7 @@ reads: defaultdict[str, set[str]] = defaultdict(set)
 
 
 class Recorded(dict[str, Any]):
-    """The properties of one resource, or an object in them; reading a member leaves its path in the record."""
+    """The properties of one resource, or an object in them; reading a member records its path."""
 
     def __init__(self, resource_type: str, properties: dict[str, Any], path: str = "") -> None:
         self._type, self._path = resource_type, path

@@ -1,4 +1,4 @@
-"""The resources of a template are checked as the API requests that CloudFormation makes of them."""
+"""The resources of a template are checked as API requests, which CloudFormation makes from their properties."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ Steps = tuple[str | int, ...]
 def required_members(value: Any, shape: Any, path: Steps = ()) -> Iterator[tuple[Steps, str]]:
     """The path in the properties of every member that the API's model requires, and the member's path in the request.
 
-    The latter as botocore writes it: `ProductionVariants[0]: "VariantName"`.
+    The latter has botocore's form: `ProductionVariants[0]: "VariantName"`.
     """
     if shape.type_name == "structure" and isinstance(value, dict):
         for name, each in value.items():
@@ -41,7 +41,7 @@ def without(resource: dict[str, Any], path: Steps) -> dict[str, Any]:
 
 
 def a_stack_set() -> Template:
-    """No deployment has one."""
+    """A stack set: no shipped deployment has one."""
     made = {"StackSetName": "chat", "PermissionModel": "SERVICE_MANAGED"}
     return {"Resources": {"Set": {"Type": "AWS::CloudFormation::StackSet", "Properties": made}}}
 
@@ -60,7 +60,7 @@ def test_each_required_member_is_missed_by_name(resource_type: str, templates: d
                         assert found.startswith(f"{name} ({resource_type}): ")
                         assert f"Missing required parameter in {said}" in found
                         missed.add(said)
-    # All that these require is made up by CloudFormation: a model's name, the count of instances.
+    # CloudFormation itself fills in all required members of these: a model's name, the number of instances.
     assert missed or resource_type in ("AWS::SageMaker::Model", "AWS::EC2::Instance")
 
 

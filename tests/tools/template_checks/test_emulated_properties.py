@@ -1,4 +1,4 @@
-"""The local cloud names the properties that it would ignore, and really reads those that it lists as emulated."""
+"""The local cloud reports properties that it would ignore, and reads those that it lists as emulated."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text
 
 
 class RecordingCloud(LocalCloud):
-    """A local cloud that knows which properties of templates it has read."""
+    """A local cloud that records which properties of templates it reads."""
 
     _program = (str(Path(__file__).with_name("recording_emulator.py")),)
 
@@ -46,13 +46,13 @@ def cloud() -> Iterator[RecordingCloud]:
 def reads(
     cloud: RecordingCloud, stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, set[str]]:
-    """What is read while stacks that together use every property are made, updated and used."""
+    """The properties that are read while stacks, which together use every property, are created, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
     clients = dict[str, ApiClient]()
     for name in ("async", "gpt2-ec2", "gpt4all-j", "scaled", "with-api-key"):
         client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
-        if name == "async":  # where outputs and failures go is read when there are some
+        if name == "async":  # the locations of outputs and failures are read only when some are written
             for tokens in (1, 999_999):
                 body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
                 ended(client, client.call("POST", "/jobs", body)[2])
@@ -65,12 +65,12 @@ def reads(
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
     use_a_stack_set(cloud)
-    cloud.advance(120)  # targets of rules are read when they are due
+    cloud.advance(120)  # the targets of rules are read only when the rules are due
     return cloud.reads()
 
 
 def use_a_stack_set(cloud: RecordingCloud) -> None:
-    """Made and updated, and an account comes into its unit."""
+    """Create and update a stack set, and add an account to its unit."""
     organization = Organization(cloud)
     unit = organization.unit("workloads")
     made = {
@@ -90,7 +90,7 @@ def use_a_stack_set(cloud: RecordingCloud) -> None:
 
 
 def change_what_is_read_late(template: Template, of_pools: Template) -> None:
-    """Some properties are read by updates only, and scaling by several metrics saves a stack here."""
+    """Change properties that only updates read; scaling by several metrics is added here to save a stack."""
     properties(template, "SageMaker::EndpointConfig")["ProductionVariants"][0]["InitialVariantWeight"] += 1
     endpoint = properties(template, "SageMaker::Endpoint")
     endpoint["DeploymentConfig"]["BlueGreenUpdatePolicy"]["TerminationWaitInSeconds"] += 1

@@ -1,1 +1,1 @@
-"""Asynchronous inference: the queue of an endpoint, and each invocation from there to its results."""
+"""Asynchronous inference: the queue of an endpoint, the processing of each invocation, and its results."""

@@ -1,4 +1,4 @@
-"""One asynchronous invocation from the queue to its end: input, model, output or failure, notification."""
+"""Processes one asynchronous invocation: reads the input, calls the model, stores the output or failure, notifies."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _SEE_LOGS = "See the SageMaker Endpoint logs in your account for more informatio
 
 
 class _FailedError(Exception):
-    """The invocation has no output; `answer` is the content of its failure object."""
+    """The invocation failed; `answer` is the content of its failure object."""
 
     def __init__(self, reason: str, answer: ContainerAnswer | None = None) -> None:
         super().__init__(reason)
@@ -26,9 +26,9 @@ class _FailedError(Exception):
 def process(
     invocation: AsyncInvocation, spec: ContainerSpec, instance: EndpointInstance, is_wanted: Callable[[], bool]
 ) -> None:
-    """Run a queued invocation on this instance; raises ContainerAwayError when the request did not reach the model.
+    """Run a queued invocation on this instance; raises ContainerAwayError if the request did not reach the model.
 
-    Nothing is stored or published if is_wanted() is false after the model's answer: the endpoint was deleted.
+    If is_wanted() is false after the model's answer, the endpoint was deleted: nothing is stored or published.
     """
     try:
         answer = _answer(invocation, spec, instance)
@@ -44,7 +44,7 @@ def process(
 
 
 def expire(invocation: AsyncInvocation, spec: ContainerSpec) -> None:
-    """End an invocation that waited for longer than its RequestTTLSeconds."""
+    """End an invocation that has waited longer than its RequestTTLSeconds."""
     count_async_event(spec, "ExpiredRequests")
     _fail(
         invocation, spec, _FailedError("The request expired: its RequestTTLSeconds were over before it was processed.")

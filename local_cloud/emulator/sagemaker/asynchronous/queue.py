@@ -12,12 +12,12 @@ from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvocation
 
-# How often an instance that has become ready, or a request that is too old, is noticed.
+# How often the queue looks for ready instances and for expired requests.
 _LOOK_INTERVAL_IN_SECONDS = 0.05
 
 
 class AsyncQueue:
-    """It belongs to the endpoint, not to a group: an update loses none of its invocations."""
+    """The queue of one endpoint. It outlives the instances of a configuration: an update loses no invocation."""
 
     def __init__(self, endpoint: str, current_group: Callable[[], InstanceGroup | None]) -> None:
         self._waiting: deque[AsyncInvocation] = deque()
@@ -33,14 +33,14 @@ class AsyncQueue:
             self._changed.notify()
 
     def close(self) -> None:
-        """Drop all invocations, and the outcome of those that run."""
+        """Drop all invocations, and discard the outcome of those that run."""
         with self._changed:
             self._is_open = False
             self._changed.notify()
 
     @property
     def size(self) -> int:
-        """How many wait or are processed."""
+        """The number of invocations that wait or are being processed."""
         return len(self._waiting) + len(self._running)
 
     @property
@@ -48,7 +48,7 @@ class AsyncQueue:
         return bool(self._waiting)
 
     def age_of_oldest(self) -> float:
-        """Seconds of time.time() since the oldest one came, 0 when there is none."""
+        """Seconds of time.time() since the oldest invocation arrived, 0 without any."""
         with self._changed:
             received = [invocation.received_at for invocation in (*self._running, *self._waiting)]
         return time.time() - min(received) if received else 0.0
@@ -72,7 +72,7 @@ class AsyncQueue:
         return expired
 
     def _start_next(self) -> bool:
-        """Hand one invocation to an instance; false when none waits, or no instance has room."""
+        """Hand one invocation to an instance; returns false if none waits or no instance has room."""
         group = self._current_group()
         instance = group.take_instance() if group and self._waiting else None
         if group is None or instance is None:

@@ -1,4 +1,4 @@
-"""Objects in S3 and notifications of an asynchronous invocation, written with the execution role."""
+"""S3 objects and SNS notifications of asynchronous invocations; all calls are made as the execution role."""
 
 import functools
 import json
@@ -16,20 +16,20 @@ _making_clients = threading.Lock()
 
 
 def read_object(role_arn: str, location: str) -> bytes:
-    """Raises botocore's ClientError."""
+    """Read the object at an s3:// location. Raises botocore's ClientError."""
     bucket, key = _parts(location)
     content: bytes = _client("s3", role_arn).get_object(Bucket=bucket, Key=key)["Body"].read()
     return content
 
 
 def write_object(role_arn: str, location: str, answer: ContainerAnswer) -> None:
-    """Raises botocore's ClientError."""
+    """Write an object to an s3:// location. Raises botocore's ClientError."""
     bucket, key = _parts(location)
     _client("s3", role_arn).put_object(Bucket=bucket, Key=key, Body=answer.body, ContentType=answer.content_type)
 
 
 def notify(role_arn: str, invocation: AsyncInvocation, answer: ContainerAnswer, failure: str | None) -> None:
-    """Publish the outcome to its topic, if there is one; raises botocore's ClientError."""
+    """Publish the outcome to its topic, if the endpoint has one. Raises botocore's ClientError."""
     if topic := invocation.notifications.get("ErrorTopic" if failure else "SuccessTopic"):
         message = json.dumps(_message(invocation, answer, failure), separators=(",", ":"))
         _client("sns", role_arn).publish(TopicArn=topic, Message=message)
@@ -68,7 +68,7 @@ def _parts(location: str) -> tuple[str, str]:
 
 
 def _client(service: str, role_arn: str) -> Any:
-    with _making_clients:  # boto3 makes clients on one thread at a time only; using them is safe on all
+    with _making_clients:  # boto3 clients are thread-safe, but creating one is not
         return _made_client(service, role_arn, ministack.region())
 
 

@@ -1,1 +1,1 @@
-"""The instances of endpoints and the model containers that run on them."""
+"""The instances of endpoints, and the model containers that run on them."""

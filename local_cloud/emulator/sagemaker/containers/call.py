@@ -1,4 +1,4 @@
-"""One call of a model container, as SageMaker sees its end."""
+"""Calls a model container and reports the outcome as SageMaker does."""
 
 import http.client
 import select
@@ -12,7 +12,7 @@ _TIMED_OUT = (
     "Your invocation timed out while waiting for a response from container primary. Review the latency metrics for "
     "each container in Amazon CloudWatch, resolve the issue, and try again."
 )
-# aws/amazon-sagemaker-examples#2815, with the name of the endpoint; #4324.
+# The wording is in aws/amazon-sagemaker-examples#2815, with the name of the endpoint, and in #4324.
 _NO_ANSWER = (
     "Amazon SageMaker could not get a response from the {} endpoint. This can occur when CPU or memory utilization is "
     "high. To check your utilization, see Amazon CloudWatch. To fix this problem, use an instance type with more CPU "
@@ -23,11 +23,11 @@ _LOOK_INTERVAL_IN_SECONDS = 0.05
 
 
 class ContainerAwayError(Exception):
-    """Nobody listens at the container's port: the request certainly did not reach the model."""
+    """Nothing listens on the container's port, so the request did not reach the model."""
 
 
 class ContainerAnswer(NamedTuple):
-    """The container's own answer; status 0 when it gave none in time, or ended before it did."""
+    """The container's answer; status 0 if it did not answer in time or ended before."""
 
     status: int
     content_type: str
@@ -39,7 +39,7 @@ class ContainerAnswer(NamedTuple):
 
     @property
     def error(self) -> str:
-        """SageMaker's words for it, without the container's."""
+        """SageMaker's description of the failure, without the container's text."""
         side = "client" if 400 <= self.status < 500 else "server"
         return f"Received {side} error ({self.status}) from primary"
 
@@ -53,7 +53,7 @@ def call_container(
 
 
 class OpenAnswer(NamedTuple):
-    """An answer whose body is not read yet; started by time.monotonic()."""
+    """An answer whose body has not been read; `started` is a time of time.monotonic()."""
 
     response: http.client.HTTPResponse
     connection: http.client.HTTPConnection
@@ -64,7 +64,7 @@ class OpenAnswer(NamedTuple):
         return self.response.headers.get("Content-Type", "application/octet-stream")
 
     def whole(self) -> ContainerAnswer:
-        """All of it; closes the connection."""
+        """Read the whole answer and close the connection."""
         try:
             return ContainerAnswer(self.response.status, self.content_type, self.response.read())
         except (OSError, http.client.HTTPException):
@@ -81,13 +81,13 @@ def open_answer(
     is_over: Callable[[], bool],
     **more_headers: str,
 ) -> OpenAnswer | ContainerAnswer:
-    """As `call_container`, but only until the answer begins; a ContainerAnswer where it does not."""
+    """Like `call_container`, but returns once the answer begins; a ContainerAnswer if it does not begin."""
     connection = http.client.HTTPConnection("127.0.0.1", instance.port)
     started = time.monotonic()
     try:
         headers = {"Content-Type": content_type or "application/octet-stream", "Accept": accept or "*/*"}
         connection.request("POST", "/invocations", body, {**headers, **more_headers})
-        answered = select.poll()  # select() takes no file descriptor over 1023
+        answered = select.poll()  # select() fails for file descriptors above 1023
         answered.register(connection.sock, select.POLLIN)
         while not answered.poll(1000 * _LOOK_INTERVAL_IN_SECONDS):
             if is_over():

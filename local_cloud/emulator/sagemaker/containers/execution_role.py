@@ -1,4 +1,4 @@
-"""The rights of a model's execution role that SageMaker needs before a container runs."""
+"""Checks the permissions of a model's execution role that SageMaker needs before a container runs."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""One instance of an endpoint: its model container runs as a local process, which is restarted whenever it ends."""
+"""One instance of an endpoint: its model container is a local process, which is restarted whenever it ends."""
 
 import http.client
 import os
@@ -24,12 +24,12 @@ _DRAIN_SECONDS = 60
 
 
 class ContainerStartError(Exception):
-    """Containers that do not come up, in SageMaker's words."""
+    """The containers did not start; the message is SageMaker's."""
 
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """The container that every instance of a group runs."""
+    """The container that every instance of a group runs: image, environment, role, limits."""
 
     endpoint: str
     config: str
@@ -38,10 +38,10 @@ class ContainerSpec:
     image: str
     environment: dict[str, str]
     startup_seconds: float
-    # How long the model takes to load, in seconds of the cloud; the rest of a start takes its real time.
+    # How long the model takes to load, in seconds of the cloud; the rest of a start takes real time.
     loading_seconds: float
     model_folder: Path | None
-    # How many requests an instance gets at once; None = as many as there are.
+    # The most requests that an instance gets at once; None = no limit.
     most_at_once: int | None = None
 
     @property
@@ -50,9 +50,9 @@ class ContainerSpec:
 
 
 class EndpointInstance:
-    """One instance: its container is started again whenever it ends.
+    """One instance, whose container is restarted whenever it ends.
 
-    Its status is Starting, Loading (it answers, but its `loading_seconds` are not over), InService or Failed.
+    The status is Starting, Loading (it answers, but `loading_seconds` have not passed), InService or Failed.
     """
 
     def __init__(self, spec: ContainerSpec) -> None:
@@ -63,7 +63,7 @@ class EndpointInstance:
         self.loaded_at = 0.0
         self._spec = spec
         self._log = ContainerLog(spec.role_arn, spec.log_group, f"{spec.variant}/{self.id}")
-        # Its /tmp: it outlives a restart of the container, and no other instance shares it.
+        # The instance's /tmp, which outlives a restart of the container.
         self._disk = tempfile.TemporaryDirectory(prefix="slipway-instance-", ignore_cleanup_errors=True)
         self._stopping = threading.Event()
         self._stopped = threading.Event()
@@ -83,7 +83,7 @@ class EndpointInstance:
         return self._log.last_line
 
     def stop(self, *, drain: bool) -> None:
-        """End the container; with drain, after it has answered its outstanding requests."""
+        """End the container; with drain only after its outstanding requests have been answered."""
         deadline = time.monotonic() + (_DRAIN_SECONDS if drain else 0)
         while self.outstanding and time.monotonic() < deadline:
             time.sleep(_PING_INTERVAL_IN_SECONDS)
@@ -115,7 +115,7 @@ class EndpointInstance:
     def _run_once(self) -> None:
         self.port = _free_port()
         self.loaded_at = time.time() + clock.shortened(self._spec.loading_seconds)
-        # The pipe is never written: its end tells the container that the emulator is gone, even after a kill -9.
+        # Nothing is written to the pipe: it closes with the emulator, also after kill -9, which ends the container.
         with subprocess.Popen(
             [sys.executable, "-m", "local_cloud.model_server"],
             cwd=_ROOT,
@@ -159,7 +159,7 @@ class EndpointInstance:
         }
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
-        # Calls of AWS by the container itself are made as the execution role.
+        # The container itself calls AWS as the execution role.
         own |= iam.session_of_role(self._spec.role_arn)
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}
 

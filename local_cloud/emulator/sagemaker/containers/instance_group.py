@@ -1,4 +1,4 @@
-"""The instances of one configuration of an endpoint: started together, chosen for each request, scaled and drained."""
+"""The instances of one endpoint configuration: starts, scales and drains them, and chooses one for each request."""
 
 import shutil
 import threading
@@ -12,7 +12,7 @@ _POLL_INTERVAL_IN_SECONDS = 0.025
 
 
 class InstanceGroup:
-    """The instances that serve one configuration of an endpoint."""
+    """The instances that serve one endpoint configuration; an update replaces the group."""
 
     def __init__(self, spec: ContainerSpec) -> None:
         self.spec = spec
@@ -21,7 +21,7 @@ class InstanceGroup:
         _groups.append(self)
 
     def scale_to(self, count: int) -> None:
-        """Start or stop instances; raises ContainerStartError when new ones do not come up in time."""
+        """Start or stop instances; raises ContainerStartError if new ones are not in service in time."""
         with self._lock:
             surplus = self.instances[count:]
             new = [EndpointInstance(self.spec) for _ in range(count - len(self.instances))]
@@ -50,9 +50,9 @@ class InstanceGroup:
         return [instance for instance in self.instances if instance.status == "InService"]
 
     def take_instance(self) -> EndpointInstance | None:
-        """The healthy instance with the fewest outstanding requests; this one counts among them until give_back().
+        """The healthy instance with the fewest outstanding requests; the caller's counts too, until give_back().
 
-        None when there is no healthy one, or each has as many requests as it gets at once.
+        None if no instance is healthy and has room for a request.
         """
         with self._lock:
             instance = min(self.healthy, key=lambda candidate: candidate.outstanding, default=None)

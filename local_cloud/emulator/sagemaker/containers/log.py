@@ -15,7 +15,7 @@ _END = None
 
 
 class ContainerLog:
-    """One log stream; its writer runs until close()."""
+    """One log stream, whose writer runs until close()."""
 
     def __init__(self, role_arn: str, group: str, stream: str) -> None:
         self.last_line = ""
@@ -29,7 +29,7 @@ class ContainerLog:
             self._lines.put((int(time.time() * 1000), line))
 
     def close(self) -> None:
-        """Wait until the last line is stored: the role may be deleted right after."""
+        """Wait until the last line is stored: the role may be deleted afterwards."""
         self._lines.put(_END)
         self._closed.wait(timeout=30)
 
@@ -44,12 +44,12 @@ class ContainerLog:
                     logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
                     events, more = self._next_batch() if more else ([], False)
         except ClientError:
-            return  # As on AWS: a role that may not write logs leaves none, and the endpoint runs on.
+            return  # As on AWS, an endpoint whose role may not write logs runs without logs.
         finally:
             self._closed.set()
 
     def _next_batch(self) -> tuple[list[dict[str, Any]], bool]:
-        """The waiting lines, at least one unless the log was closed; and whether more can come."""
+        """The waiting lines, at least one unless the log was closed, and whether more may follow."""
         events: list[dict[str, Any]] = []
         item = self._lines.get()
         while item is not None:

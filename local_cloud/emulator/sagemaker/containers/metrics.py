@@ -7,7 +7,7 @@ NAMESPACE = "AWS/SageMaker"
 
 
 def count_invocation(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
-    """Count one invocation of a real-time endpoint by the container's own status."""
+    """Record one invocation of a real-time endpoint, by the container's status."""
     counts = {
         "Invocations": (1.0, "None"),
         "InvocationModelErrors": (float(not 200 <= status < 300), "None"),
@@ -16,26 +16,26 @@ def count_invocation(spec: ContainerSpec, status: int, latency_in_seconds: float
 
 
 def count_async_answer(spec: ContainerSpec, status: int, latency_in_seconds: float) -> None:
-    """Count one answer behind an asynchronous endpoint, for which AWS has fewer metrics."""
+    """Record one answer of an asynchronous endpoint's container, for which AWS has fewer metrics."""
     _record_for_group(spec, _outcome(status, latency_in_seconds))
 
 
 def count_async_event(spec: ContainerSpec, name: str, value: float = 1.0, unit: str = "Count") -> None:
-    """Count an event in the life of an asynchronous invocation."""
+    """Record an event in the life of an asynchronous invocation."""
     cloudwatch.record_metrics(NAMESPACE, _variant(spec), {name: (value, unit)})
 
 
 def _outcome(status: int, latency_in_seconds: float) -> dict[str, tuple[float, str]]:
     return {
         "Invocation4XXErrors": (float(400 <= status < 500), "None"),
-        # No answer in time (0) is an error of the server.
+        # Status 0, no answer in time, counts as an error of the server.
         "Invocation5XXErrors": (float(status >= 500 or not status), "None"),
         "ModelLatency": (latency_in_seconds * 1_000_000, "Microseconds"),
     }
 
 
 def _record_for_group(spec: ContainerSpec, values: dict[str, tuple[float, str]]) -> None:
-    # An update has two groups at a time, which the name of the configuration tells apart.
+    # During an update two configurations serve; their names keep the metrics apart.
     for dimensions in (_variant(spec), _variant(spec) | {"EndpointConfigName": spec.config}):
         cloudwatch.record_metrics(NAMESPACE, dimensions, values)
 

@@ -1,4 +1,4 @@
-"""The content of /opt/ml/model: objects below an S3 prefix, or an unpacked archive."""
+"""Fetches the content of /opt/ml/model: the objects below an S3 prefix, or an unpacked archive."""
 
 import contextlib
 import gzip
@@ -16,11 +16,11 @@ from local_cloud.emulator.services import iam
 
 
 class _UnusableDataError(Exception):
-    """Objects that can't be stored in a model's folder."""
+    """Model data that cannot be stored in a folder."""
 
 
 def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
-    """Download the container's model data as the role, None when it has none; raises ContainerStartError."""
+    """Download the container's model data as the role; None if it has none. Raises ContainerStartError."""
     if not (source := container.get("ModelDataSource", {}).get("S3DataSource")):
         return None
     uri = source["S3Uri"]
@@ -54,7 +54,7 @@ def _unpack(s3: Any, bucket: str, key: str, folder: Path) -> None:
         s3.download_fileobj(bucket, key, archive)
         archive.seek(0)
         with tarfile.open(fileobj=archive, mode="r:gz") as members:
-            # Refuses paths and links that lead out of the folder.
+            # The filter refuses paths and links that lead out of the folder.
             members.extractall(folder, filter="data")
 
 

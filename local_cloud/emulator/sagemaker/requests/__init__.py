@@ -1,1 +1,1 @@
-"""The requests of callers: checked as SageMaker checks them, and completed."""
+"""Checks and completes the requests of callers, as SageMaker does."""

@@ -1,4 +1,4 @@
-"""A request for an asynchronous invocation: checked, and completed with its locations and times."""
+"""Checks a request for an asynchronous invocation, and adds its locations and deadlines."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ _HEADER = "x-amzn-sagemaker-"
 _MAX_INLINE_BYTES = 128_000
 _TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS = (60, 21_600), 21_600
 _TIMEOUT_RANGE_IN_SECONDS, _DEFAULT_TIMEOUT_IN_SECONDS = (1, 3600), 900
-# Of botocore's service model.
+# From botocore's service model.
 _PATTERNS = {
     "InferenceId": r"(?s)\S[ -~]{0,63}",
     "InputLocation": r"(https|s3)://([^/]+)/?(.{1,1000})",
@@ -30,7 +30,7 @@ _HEADERS = {"InferenceId": "inference-id"}
 
 @dataclass(frozen=True, eq=False)
 class AsyncInvocation:
-    """Moments and the timeout are in seconds of time.time()."""
+    """An accepted asynchronous invocation. Times and the timeout are in seconds of time.time()."""
 
     id: str
     endpoint: str
@@ -47,12 +47,12 @@ class AsyncInvocation:
 
 
 def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, str], body: bytes) -> AsyncInvocation:
-    """Read a request to an endpoint with this AsyncInferenceConfig; raises InvalidRequestError."""
+    """Read a request to an endpoint with this AsyncInferenceConfig. Raises InvalidRequestError."""
     output, now = config["OutputConfig"], time.time()
     extension, filename = _matched(headers, "S3OutputPathExtension"), _matched(headers, "Filename")
     ttl = _number(headers, "RequestTTLSeconds", _TTL_RANGE_IN_SECONDS, _DEFAULT_TTL_IN_SECONDS)
     input_location = _input_location(headers, body)
-    # Not the inference id: nobody may guess the name of an output from it.
+    # Independent of the inference id, so that nobody can guess an output's name from it.
     unique = str(uuid.uuid4())
     return AsyncInvocation(
         id=_matched(headers, "InferenceId") or str(uuid.uuid4()),

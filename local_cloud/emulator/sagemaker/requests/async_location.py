@@ -1,4 +1,4 @@
-"""Where an asynchronous output lies: AWS does not say how path, extension and name are joined, so a test may choose."""
+"""The location of an asynchronous output; tests choose how its parts are joined, which AWS does not document."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from local_cloud.emulator.core import ministack
 
 PATH = "/_slipway/output-composition"
 
-Compose = Callable[[str, str, str], str]  # path of the configuration, extension and name, as they were given
+Compose = Callable[[str, str, str], str]  # the configured path, the extension and the name, unchanged
 
 
 def _in_a_folder(path: str, extension: str, name: str) -> str:

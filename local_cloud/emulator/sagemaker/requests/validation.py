@@ -1,4 +1,4 @@
-"""SageMaker's checks of a request's members, and its words for a refusal."""
+"""SageMaker's checks of a request's members, with its error messages."""
 
 import re
 from typing import Any
@@ -16,11 +16,11 @@ _VARIANT_RANGES = {
 
 
 class InvalidRequestError(Exception):
-    """A refusal in SageMaker's words; its code is ValidationException, at the runtime ValidationError."""
+    """A refusal with SageMaker's message; the code is ValidationException, in the runtime API ValidationError."""
 
 
 def broken_rule(value: str, path: str, rule: str) -> InvalidRequestError:
-    """The refusal of a member's value."""
+    """The error for a wrong value of a member."""
     path = ".".join(part[:1].lower() + part[1:] for part in path.split("."))
     return InvalidRequestError(
         f"1 validation error detected: Value {value} at '{path}' failed to satisfy constraint: {rule}"
@@ -74,7 +74,7 @@ def check_variant(variant: dict[str, Any]) -> None:
 
 
 def instance_types(variant: dict[str, Any]) -> list[str]:
-    """The type of a variant, or those of its instance pools, best first."""
+    """The variant's instance type, or the types of its instance pools in order of priority."""
     if "InstanceType" in variant:
         return [variant["InstanceType"]]
     return [

@@ -1,6 +1,6 @@
-"""In place of the package `generation` on a machine without weights: a text generator behind the same contract.
+"""Replaces the package `generation` on a machine without weights: a text generator with the same interface.
 
-Modules that need no torch, such as `request`, are the machine's own.
+Modules that do not need torch, such as `request`, come from the real package.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""In place of the server of the model: GET /ping, POST /invocations; the text is the local cloud's."""
+"""Replaces the model's server: GET /ping, POST /invocations; the text comes from the local cloud's generator."""
 
 import os
 import random
@@ -13,13 +13,13 @@ from local_cloud.model_server.text.generator import Generation, count_tokens, ge
 from local_cloud.model_server.text.openai_shape import completion
 from local_cloud.model_server.text.request import TextRequest
 
-# In tokens, for a body without a length.
+# In tokens; the length applies to a body without one.
 DEFAULT_LENGTH = 40
 DEFAULT_CONTEXT = 1024
 
 
 class StandInEngine:
-    """Reads bodies as the real server does, and writes some text."""
+    """Reads bodies as the real server does, and answers with generated text."""
 
     most_concurrent_requests = 100
 

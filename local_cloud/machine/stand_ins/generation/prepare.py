@@ -1,4 +1,4 @@
-"""In place of the download of a model: its folder, after a look at the weights where they are staged in S3."""
+"""Replaces the download of a model: makes its folder, after a look at the weights if they are staged in S3."""
 
 import os
 import sys

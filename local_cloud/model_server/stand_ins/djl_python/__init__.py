@@ -1,6 +1,6 @@
 """DJL's Python contract, as handlers use it.
 
-Shapes and defaults: deepjavalibrary/djl-serving, djl_python/inputs.py and outputs.py.
+Source of shapes and defaults: deepjavalibrary/djl-serving, djl_python/inputs.py and outputs.py.
 """
 
 from .inputs import Input

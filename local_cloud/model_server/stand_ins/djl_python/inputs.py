@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Input:
-    """A request, its headers as properties; or, without content, the warm-up call with the model's properties."""
+    """A request with its headers as properties; without content it is the warm-up call with the model's properties."""
 
     def __init__(self, properties: dict[str, Any], content: bytes | None = None) -> None:
         self.properties = properties
@@ -16,7 +16,7 @@ class Input:
         return self._content is None
 
     def get_properties(self) -> dict[str, Any]:
-        """Names as in serving.properties, without `option.`."""
+        """The properties, named as in serving.properties without `option.`."""
         return self.properties
 
     def get_as_bytes(self, key: str | None = None) -> bytes | None:

@@ -14,7 +14,7 @@ class Output:
         self.content: list[tuple[str | None, bytes]] = []
 
     def error(self, error: str, code: int = 424, message: str = "prediction failure") -> Self:
-        """Answer with this status and {"code", "message", "error"}."""
+        """Replace the output by this status and {"code", "message", "error"}."""
         self.code, self.message = code, message
         self.add_property("content-type", "application/json")
         return self.add_as_json({"code": code, "message": message, "error": error})

@@ -1,4 +1,4 @@
-"""As much of torch as the handlers name: types, seeds, devices."""
+"""Stands in for the part of torch that the handlers use: types, seeds, devices."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ __all__ = ["bfloat16", "cuda", "distributed", "float16", "float32", "inference_m
 
 
 class dtype:
-    """A type of numbers, by its name."""
+    """A number type with its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -24,13 +24,13 @@ seed = 0
 
 
 def manual_seed(wanted: int) -> None:
-    """The next generation draws with this seed."""
+    """Set the seed of the next generation."""
     global seed
     seed = wanted
 
 
 def take_seed() -> int:
-    """The seed of this generation; the next one has another."""
+    """The seed of this generation; the next one gets another."""
     global seed
     seed += 1
     return seed
@@ -38,7 +38,7 @@ def take_seed() -> int:
 
 @contextlib.contextmanager
 def no_grad() -> Iterator[None]:
-    """Nothing computes gradients here."""
+    """Does nothing: this stand-in computes no gradients."""
     yield
 
 

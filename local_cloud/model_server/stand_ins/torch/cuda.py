@@ -1,15 +1,15 @@
-"""No GPU; handlers with one process per GPU may still name theirs."""
+"""CUDA without a GPU; handlers with one process per GPU may still name theirs."""
 
 _device = 0
 
 
 def is_available() -> bool:
-    """This machine computes on its processor."""
+    """False: this machine computes on its processor."""
     return False
 
 
 def set_device(device: int) -> None:
-    """The GPU of this rank."""
+    """Set the GPU of this rank."""
     global _device
     _device = device
 

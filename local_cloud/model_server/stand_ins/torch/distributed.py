@@ -6,12 +6,12 @@ from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
 _KEY = b"slipway"
-_peers: list[Connection] = []  # rank 0 holds one for each other rank, the others one to rank 0
+_peers: list[Connection] = []  # rank 0 has a connection to each other rank; the others have one to rank 0
 _rank: int | None = None
 
 
 def init_process_group(backend: str | None = None) -> None:
-    """Connect the ranks; waits until all are there. Raises KeyError outside of a launcher."""
+    """Connect the ranks; waits for all of them. Raises KeyError outside a launcher."""
     global _rank
     _rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
@@ -27,11 +27,11 @@ def _connect(address: tuple[str, int]) -> Any:
         try:
             return Client(address, authkey=_KEY)
         except ConnectionRefusedError:
-            time.sleep(0.05)  # rank 0 is not there yet
+            time.sleep(0.05)  # rank 0 does not listen yet
 
 
 def barrier() -> None:
-    """Wait until every rank is here."""
+    """Wait until every rank calls this."""
     _demand_group()
     if _rank == 0:
         for peer in _peers:
@@ -43,7 +43,7 @@ def barrier() -> None:
 
 
 def broadcast_object_list(objects: list[Any], src: int = 0) -> None:
-    """Every rank gets rank 0's objects, in place."""
+    """Replace the objects in every rank's list by those of rank 0."""
     _demand_group()
     assert src == 0, "only rank 0 sends here"
     if _rank == 0:

@@ -1,4 +1,4 @@
-"""Keys that an authorizer hands to the usage plans of a REST API: refused, counted and limited as on AWS."""
+"""API keys from an authorizer are refused, counted and limited by usage plans as on AWS."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from local_cloud.cloud import LocalCloud
 from support.small_stacks import REGION, Resources, create, function, resource, role
 
-# The token's prefix says how the authorizer answers.
+# The prefix of the token decides how the authorizer answers.
 AUTHORIZER = """
 def handler(event, context):
     token = event["authorizationToken"].removeprefix("Bearer ")
@@ -36,7 +36,7 @@ UNKNOWN = "x" * 30
 
 
 def api() -> Resources:
-    """One route behind a TOKEN authorizer, a plan with room, and one with a burst and a quota of 2."""
+    """One route behind a TOKEN authorizer, a roomy usage plan, and one with a burst and a quota of 2."""
     api_id, root = {"Ref": "Api"}, {"Fn::GetAtt": ["Api", "RootResourceId"]}
     resources: Resources = {
         "Role": role([]),
@@ -91,7 +91,7 @@ def api() -> Resources:
 
 
 class Keys:
-    """The API, and keys that a test makes."""
+    """The API, and the keys that a test creates."""
 
     def __init__(self, cloud: LocalCloud, ids: dict[str, str]) -> None:
         self.cloud, self.ids = cloud, ids
@@ -99,7 +99,7 @@ class Keys:
         self._made = 0
 
     def create(self, plan: str = "Roomy", prefix: str = "good") -> tuple[str, str]:
-        """The id and the value of a new key in a plan."""
+        """Create a key in a plan; returns its id and its value."""
         self._made += 1
         value = f"{prefix}{self._made}x".ljust(40, "0")
         key = self.client.create_api_key(name=f"key-{self._made}", value=value, enabled=True)
@@ -111,7 +111,7 @@ class Keys:
         return requests.get(url, headers={"Authorization": f"{scheme}{value}"}, timeout=30)
 
     def asked(self, value: str) -> int:
-        """How often the authorizer was asked about a key."""
+        """The number of times the authorizer was asked about a key."""
         logs = self.cloud.client("logs", region=REGION)
         events = logs.filter_log_events(logGroupName=self.ids["Log"])["events"]
         return sum(f"asked {value}" in each["message"] for each in events)

@@ -1,4 +1,4 @@
-"""API Gateway refuses on this machine what it refuses on AWS."""
+"""The local API Gateway refuses the same requests as AWS."""
 
 import socket
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def permission(function_id: str, route: str) -> dict[str, Any]:
 
 
 def api() -> Resources:
-    """A route for each case; `throttled` and `unpermitted` have functions of their own."""
+    """A route for each case; the routes `throttled` and `unpermitted` have their own functions."""
     methods = {
         "malformed": ("Function", "NONE", {}),
         "crash": ("Function", "NONE", {}),
@@ -74,7 +74,7 @@ def api() -> Resources:
 
 @pytest.fixture(scope="module")
 def url(bare_cloud: LocalCloud) -> str:
-    """Where the routes begin."""
+    """The URL before the routes."""
     ids = create(bare_cloud, "refusing", api())
     lambda_ = bare_cloud.client("lambda", region=REGION)
     lambda_.put_function_concurrency(FunctionName=ids["Throttled"], ReservedConcurrentExecutions=0)
@@ -106,7 +106,7 @@ def test_answers_are_counted_by_their_kind(url: str, bare_cloud: LocalCloud, rou
 
 
 def sums(cloud: LocalCloud) -> dict[str, float]:
-    """The metrics of the API's stage until now."""
+    """The metrics of the API's stage so far."""
     dimensions = [{"Name": "ApiName", "Value": "refusals"}, {"Name": "Stage", "Value": "v1"}]
     now = datetime.now(UTC)
     times = {"StartTime": now - timedelta(days=1), "EndTime": now + timedelta(days=1), "Period": 86_400}
@@ -138,7 +138,7 @@ def test_the_function_sees_the_request_id_of_the_response(url: str) -> None:
     ("route", "status"), [("ok/", 200), ("ok//", 200), ("/ok", 200), ("ok//more", 403), ("ok/more", 403)]
 )
 def test_slashes_around_a_route_do_not_matter(url: str, route: str, status: int) -> None:
-    """So it was seen on AWS, as powertools-lambda-python #1552 and LocalStack's recordings tell."""
+    """Source: powertools-lambda-python #1552 and LocalStack's recordings of AWS."""
     assert requests.get(f"{url}/{route}", timeout=30).status_code == status
 
 

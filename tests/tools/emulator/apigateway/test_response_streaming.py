@@ -1,4 +1,4 @@
-"""A REST API streams the answers of functions that run their own loop over Lambda's Runtime API, as on AWS."""
+"""A REST API streams the answers of functions with their own Runtime API loop, as on AWS."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
 from support.small_stacks import REGION, Resources, StackFailedError, create, function, resource, role
 
-# A runtime of its own: the module's import never ends. Files that a test makes tell it when to go on.
+# A module with its own runtime loop: its import never returns. A test creates files that tell it when to go on.
 RUNTIME = """
 import http.client, json, os, pathlib, time
 api, base = os.environ["AWS_LAMBDA_RUNTIME_API"], "/2018-06-01/runtime/invocation"
@@ -222,7 +222,7 @@ def test_a_function_that_changes_while_it_streams_goes_on_and_the_next_process_h
         )
         gate.touch()
         assert b"".join(pieces).decode() == "zwölf"
-    bare_cloud.advance(10)  # a folder for each second would be a leak
+    bare_cloud.advance(10)  # a new folder for every start would be a leak
     assert get(f"{url}/stream", f"slow {gate}").content
     before, after = (line.split()[-2:] for line in logged(bare_cloud, ids["Log"]) if str(gate) in line)
     assert before[0] == after[0]

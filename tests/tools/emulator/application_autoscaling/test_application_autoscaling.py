@@ -1,4 +1,4 @@
-"""Application Auto Scaling follows the policies of a template: to zero and back, within limits, and no others."""
+"""Application Auto Scaling follows the policies of a template: to zero and back, and only within limits."""
 
 import json
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from support.asynchronous_endpoints import (
 from support.patience import wait_for
 from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource
 
-# Its 280 s are the machine's: a request outlasts every advance, and ends with its container.
+# 280 s of real time: a request outlasts every advance, and ends with its container.
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "1"}
 LONG = {"inputs": "a", "parameters": {"max_new_tokens": 280}}
 A_MINUTE = 60
-TO_SCALE_OUT = 4 * A_MINUTE  # three periods above the target, and the one that has begun
+TO_SCALE_OUT = 4 * A_MINUTE  # three periods above the target, and the current one
 POOLS = ("ml.g6.2xlarge", "ml.g5.2xlarge")
-TO_SCALE_IN = 17 * A_MINUTE  # fifteen periods below it, a cooldown, and the one that has begun
+TO_SCALE_IN = 17 * A_MINUTE  # fifteen periods below it, a cooldown, and the current one
 
 
 def scalable_target(name: str, minimum: int, maximum: int) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def policy(name: str, kind: str, configuration: dict[str, Any]) -> dict[str, Any
 
 
 def tracking(name: str, target: float, **more: Any) -> dict[str, Any]:
-    """Follow the backlog per instance."""
+    """A policy that follows the backlog per instance."""
     metric = {
         "MetricName": "ApproximateBacklogSizePerInstance",
         "Namespace": "AWS/SageMaker",
@@ -64,7 +64,7 @@ def tracking(name: str, target: float, **more: Any) -> dict[str, Any]:
 
 
 def waking(name: str, **more: Any) -> Resources:
-    """An alarm on a backlog without instances, and the step that it takes."""
+    """An alarm on a backlog without instances, and its step scaling policy."""
     step = {"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}
     configuration = {"AdjustmentType": "ChangeInCapacity", "StepAdjustments": [step], "Cooldown": 60}
     alarm = {
@@ -138,7 +138,7 @@ def test_nothing_is_scaled_that_no_policy_asks_to(bare_cloud: LocalCloud) -> Non
     }
     for name in ("patient", "muted"):
         endpoints[name].scale_to(0)
-        endpoints[name].submit()  # fewer than the target, and no policy that wakes
+        endpoints[name].submit()  # fewer than the target, without a policy that wakes the endpoint
     bare_cloud.advance(TO_SCALE_IN)
     counts = {name: endpoint.instances() for name, endpoint in endpoints.items()}
     assert counts == {"floored": 1, "unobserved": 1, "patient": 0, "muted": 0, "control": 0}
@@ -175,7 +175,7 @@ def test_nothing_is_scaled_while_an_update_is_under_way(bare_cloud: LocalCloud) 
         endpoint.submit(LONG, InvocationTimeoutSeconds=3600)
     bare_cloud.advance(1000)
     assert (endpoint.describe()["EndpointStatus"], endpoint.desired_instances()) == ("Updating", 1)
-    psutil.Process(containers(bare_cloud, name)[0]["pid"]).kill()  # otherwise the old fleet answers first
+    psutil.Process(containers(bare_cloud, name)[0]["pid"]).kill()  # otherwise the old instances answer first
     bare_cloud.advance(200 + TO_SCALE_OUT)
     assert (endpoint.describe()["EndpointStatus"], endpoint.desired_instances()) == ("InService", 3)
 
@@ -218,7 +218,7 @@ def test_a_realtime_endpoint_follows_the_requests_in_flight(
 
     def call(_: int) -> None:
         runtime = bare_cloud.client("sagemaker-runtime", region=REGION)
-        with suppress(ClientError):  # its endpoint is deleted
+        with suppress(ClientError):  # the endpoint was deleted
             runtime.invoke_endpoint(EndpointName=name, Body=json.dumps(LONG).encode())["Body"].read()
 
     with ThreadPoolExecutor(4) as callers:

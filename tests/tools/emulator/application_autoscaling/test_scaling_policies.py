@@ -1,4 +1,4 @@
-"""The capacity that a scaling policy asks for, from the values of its metric."""
+"""Scaling policies compute the capacity from the values of their metric."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_the_predefined_metric_is_read_every_10_seconds() -> None:
     policy = TargetTracking({"TargetValue": 4, "PredefinedMetricSpecification": specification}, RESOURCE)
     (metric,) = policy.metrics
     assert (policy.period, metric["MetricName"]) == (10, "ConcurrentRequestsPerModel")
-    assert policy.periods == 90 + 3  # some of which may be missing
+    assert policy.periods == 90 + 3  # some of these may be missing
     assert {each["Name"]: each["Value"] for each in metric["Dimensions"]} == {
         "EndpointName": "name",
         "VariantName": "AllTraffic",

@@ -1,4 +1,4 @@
-"""CloudFormation keeps, deletes and refuses on this machine what it keeps, deletes and refuses on AWS."""
+"""The local CloudFormation retains, deletes and refuses resources as AWS does."""
 
 import json
 from typing import Any
@@ -144,7 +144,7 @@ def test_the_summary_of_a_stack_holds_the_metadata_of_its_template(bare_cloud: L
 
 
 def test_a_stack_has_the_description_of_its_template_also_by_a_change_set(bare_cloud: LocalCloud) -> None:
-    """The CDK's command line deploys by change sets."""
+    """The CDK's command line deploys with change sets."""
     cloudformation = bare_cloud.client("cloudformation", region=REGION)
     for kind, described in (("CREATE", "first"), ("UPDATE", "second")):
         template = {"Description": described, "Resources": {described: resource("SQS::Queue")}}

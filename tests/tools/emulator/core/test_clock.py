@@ -1,4 +1,4 @@
-"""Functions live on the cloud's clock: the time they see, how they sleep, how long they believe to have."""
+"""Functions follow the cloud's clock: the time that they see, their sleep, and their remaining time."""
 
 import json
 import threading
@@ -62,7 +62,7 @@ def test_the_clock_is_ahead_of_the_machine(seen: dict[str, float]) -> None:
 
 
 def test_answers_are_dated_by_the_machine(seen: dict[str, float], bare_cloud: LocalCloud) -> None:
-    """SDKs that correct their clock by this header would sign for the future."""
+    """SDKs that adjust their clock by this header would otherwise sign for the future."""
     with urllib.request.urlopen(f"{bare_cloud.url}/_ministack/health") as answer:
         dated = parsedate_to_datetime(answer.headers["Date"])
     assert dated.timestamp() < seen["now"] - 3000

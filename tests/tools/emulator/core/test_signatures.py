@@ -1,4 +1,4 @@
-"""Signatures that AWS refuses are refused on this machine."""
+"""The local cloud refuses the signatures that AWS refuses."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ IDENTITY = "?Action=GetCallerIdentity&Version=2011-06-15"
 
 
 class WithoutHost:
-    """Signs every header but the host."""
+    """A signer that signs every header except the host."""
 
     def headers_to_sign(self, request: AWSRequest) -> HTTPHeaders:
         headers: HTTPHeaders = super().headers_to_sign(request)  # type: ignore[misc]
@@ -46,7 +46,7 @@ def call(url: str, auth: Callable[[], SigV4Auth]) -> requests.Response:
 
 @pytest.fixture(scope="module")
 def stored(bare_cloud: LocalCloud) -> str:
-    """Where an object is."""
+    """The URL of a stored object."""
     s3 = bare_cloud.client("s3", region=REGION)
     s3.create_bucket(Bucket="signed-for")
     s3.put_object(Bucket="signed-for", Key="object", Body=b"read")

@@ -72,7 +72,7 @@ def home(cloud: LocalCloud, instance_id: str) -> Path:
 
 
 def written(path: Path) -> str:
-    """What a process of the machine has written into a file, once it has."""
+    """Wait for a file that a process of the machine writes; returns its text."""
     return wait_for(lambda: path.read_text() if path.exists() and path.stat().st_size else None, str(path))
 
 
@@ -98,7 +98,7 @@ def test_an_instance_goes_through_ec2s_states(cloud: LocalCloud, ec2: Any) -> No
     assert state(ec2, machine_id) == "running"
     assert ec2.start_instances(InstanceIds=[machine_id])["StartingInstances"][0]["CurrentState"]["Name"] == "running"
     pid = machines(cloud)[machine_id]["pid"]
-    os.kill(pid, signal.SIGSTOP)  # so that it does not stop at once
+    os.kill(pid, signal.SIGSTOP)  # the machine does not stop at once
     stopping = ec2.stop_instances(InstanceIds=[machine_id])["StoppingInstances"][0]
     assert (stopping["PreviousState"]["Name"], stopping["CurrentState"]["Name"]) == ("running", "stopping")
     with pytest.raises(ClientError) as refused:
@@ -334,7 +334,7 @@ echo one line >>a.log"""
 
 
 def waited_for(script: str, timeout: int = 60) -> Resources:
-    """A machine that has to tell CloudFormation how its set-up went, by $URL."""
+    """A machine that must report the result of its set-up to CloudFormation, at $URL."""
     parts = machine("true") | {
         "Handle": resource("CloudFormation::WaitConditionHandle"),
         "SetUp": resource(
@@ -410,7 +410,7 @@ def test_without_capacity_nothing_is_launched_or_started(cloud: LocalCloud, ec2:
     machine_id = create(cloud, "lucky", machine("true"))["Machine"]
     ec2.stop_instances(InstanceIds=[machine_id])
     wait_for_state(cloud, machine_id, "stopped")
-    order_fault(cloud, "no_capacity", count=20)  # the SDK tries again
+    order_fault(cloud, "no_capacity", count=20)  # the SDK retries
     with pytest.raises(StackFailedError, match="InsufficientInstanceCapacity"):
         create(cloud, "unlucky", machine("true"))
     with pytest.raises(ClientError) as refused:

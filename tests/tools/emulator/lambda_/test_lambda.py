@@ -1,4 +1,4 @@
-"""Lambda does on this machine what it does on AWS: refusals of roles, runtimes, event sources; logs; changes."""
+"""The local Lambda does what AWS does: refusals of roles, runtimes and event sources, logs, changes of functions."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +58,7 @@ def test_a_function_logs_only_if_its_role_may(bare_cloud: LocalCloud) -> None:
 
 
 def fed_function(actions: list[str], **properties: Any) -> Resources:
-    """A queue that feeds a function whose role may do these actions."""
+    """A queue that feeds a function whose role allows these actions."""
     mapping = {"FunctionName": {"Ref": "Function"}, "EventSourceArn": arn_of("Queue")}
     return {
         "Role": role([statement(actions)]),

@@ -27,7 +27,7 @@ from support.asynchronous_endpoints import (
 from support.patience import wait_for
 from support.small_stacks import REGION, StackFailedError, create, statement
 
-FAILING = {"inputs": 5}  # LMI says 424
+FAILING = {"inputs": 5}  # LMI answers 424
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}
 
 
@@ -35,21 +35,21 @@ def tokens(count: int) -> dict[str, Any]:
     return {"inputs": "A list is", "parameters": {"max_new_tokens": count}}
 
 
-# Takes 100 s of the machine's time: it ends when its container does.
+# Takes 100 s of real time: it ends with its container.
 ENDLESS = tokens(1000)
 
 
 @pytest.fixture(scope="module")
 def endpoint(bare_cloud: LocalCloud) -> DeployedEndpoint:
-    """One instance that takes 0.1 s for each token, two invocations at a time."""
-    # A third one at once would be refused by the container, so the bound shows.
+    """One instance that takes 0.1 s per token and two invocations at a time."""
+    # The container would refuse a third concurrent invocation, so a broken limit shows.
     environment = SLOW | {"SERVING_JOB_QUEUE_SIZE": "2"}
     return DeployedEndpoint(bare_cloud, "async", endpoint_resources(environment=environment, concurrency=2))
 
 
 @pytest.fixture
 def asleep(endpoint: DeployedEndpoint) -> Iterator[DeployedEndpoint]:
-    """The endpoint without instances, until the test ends."""
+    """Scale the endpoint to no instances until the test ends."""
     endpoint.scale_to(0)
     yield endpoint
     endpoint.scale_to(1)
@@ -161,14 +161,14 @@ def test_an_invocation_takes_no_longer_than_its_timeout(endpoint: DeployedEndpoi
     response = endpoint.submit(ENDLESS, InvocationTimeoutSeconds=60)
     wait_for(lambda: requests_in(endpoint) or None, "an invocation in flight")
 
-    def told_after_a_minute() -> bool | None:  # the first may be over before the invocation's own time begins to count
+    def told_after_a_minute() -> bool | None:  # the first may end before the invocation's own time limit begins
         endpoint.cloud.advance(60)
         return bool(endpoint.told_about(response)) or None
 
     wait_for(told_after_a_minute, "the end of the invocation")
     assert endpoint.told_of(response)["failureReason"].startswith("ClientError: Received server error (0)")
     assert "timed out" in endpoint.read(response["FailureLocation"])[0]
-    # The container does not know that nobody listens any more.
+    # The container does not know that nobody waits for its answer.
     kill_container(endpoint)
 
 
@@ -358,13 +358,13 @@ def container(endpoint: DeployedEndpoint) -> dict[str, Any]:
 
 
 def connections_to(endpoint: DeployedEndpoint) -> int:
-    """How many connections its container has."""
+    """The number of connections to the endpoint's container."""
     found = psutil.Process(container(endpoint)["pid"]).net_connections("tcp")
     return sum(each.status == psutil.CONN_ESTABLISHED for each in found)
 
 
 def kill_container(endpoint: DeployedEndpoint) -> None:
-    """Kill it and wait for the next one."""
+    """Kill the container and wait for the next one."""
     pid = container(endpoint)["pid"]
     psutil.Process(pid).kill()
     wait_for(lambda: restarted(endpoint, pid) or None, "another container")
@@ -376,12 +376,12 @@ def restarted(endpoint: DeployedEndpoint, pid: int) -> bool:
 
 
 def requests_in(endpoint: DeployedEndpoint) -> int:
-    """How many requests the endpoint's containers work on."""
+    """The number of requests that the endpoint's containers work on."""
     return sum(each["outstanding"] for each in containers(endpoint))
 
 
 def another_config(endpoint: DeployedEndpoint, name: str, *, asynchronous: bool = True) -> str:
-    """A configuration like that of the endpoint."""
+    """Create a configuration like the endpoint's."""
     config = endpoint.config()
     members = ("ProductionVariants", "AsyncInferenceConfig") if asynchronous else ("ProductionVariants",)
     endpoint.sagemaker.create_endpoint_config(EndpointConfigName=name, **{member: config[member] for member in members})
@@ -389,7 +389,7 @@ def another_config(endpoint: DeployedEndpoint, name: str, *, asynchronous: bool 
 
 
 def lenient_runtime(cloud: LocalCloud) -> Any:
-    """A client that leaves all checks to the service."""
+    """A client that leaves all validation to the service."""
     return boto3.client(
         "sagemaker-runtime",
         endpoint_url=cloud.url,

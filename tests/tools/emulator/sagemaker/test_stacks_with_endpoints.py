@@ -1,4 +1,4 @@
-"""Stacks meet endpoints that are being made, scaled or rolled back, as CloudFormation does on AWS."""
+"""Stacks handle endpoints that are being created, scaled or rolled back as on AWS."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -11,7 +11,7 @@ from support.asynchronous_endpoints import VARIANT, realtime_resources
 from support.patience import wait_for
 from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource, update
 
-FIVE_MINUTES = {"SLIPWAY_LOCAL_STARTUP_SECONDS": "300"}  # of the cloud's clock, which only a test puts forward
+FIVE_MINUTES = {"SLIPWAY_LOCAL_STARTUP_SECONDS": "300"}  # on the cloud's clock, which only tests put forward
 KNOWN_GROUP = "/known/to/all"
 
 
@@ -21,7 +21,7 @@ def known_group(bare_cloud: LocalCloud) -> None:
 
 
 def broken() -> dict[str, Any]:
-    """A resource that fails at once, and starts when the endpoint does."""
+    """A resource that starts with the endpoint and fails at once."""
     return resource("Logs::LogGroup", {"LogGroupName": KNOWN_GROUP}, DependsOn="Config")
 
 
@@ -35,7 +35,7 @@ def status(cloud: LocalCloud, name: str) -> str:
 
 
 def reasons(cloud: LocalCloud, stack: str, logical_id: str) -> list[str]:
-    """Why a resource failed, the first reason first."""
+    """The reasons for a resource's failures, oldest first."""
     events = cloud.client("cloudformation", region=REGION).describe_stack_events(StackName=stack)["StackEvents"]
     mine = [each for each in reversed(events) if each["LogicalResourceId"] == logical_id]
     return [each["ResourceStatusReason"] for each in mine if each["ResourceStatus"].endswith("FAILED")]
@@ -96,7 +96,7 @@ def started(cloud: LocalCloud, name: str) -> bool:
 
 
 def guarded(name: str, **environment: str) -> Resources:
-    """An endpoint with an alarm that rolls its updates back while both fleets run, for an hour."""
+    """An endpoint with an alarm that, for an hour, rolls updates back while old and new instances run."""
     alarm = {
         "AlarmName": f"{name}-errors",
         "Namespace": "AWS/SageMaker",

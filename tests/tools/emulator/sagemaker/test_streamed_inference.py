@@ -1,4 +1,4 @@
-"""InvokeEndpointWithResponseStream on this machine: parts cut anywhere, while the model still works; broken streams."""
+"""The local InvokeEndpointWithResponseStream: parts cut at any place, sent while the model works; broken streams."""
 
 import json
 import time
@@ -39,7 +39,7 @@ def call(cloud: LocalCloud, body: Any = CHAT, **client: Any) -> Any:
 
 
 def read(stream: Any) -> tuple[list[bytes], str]:
-    """The parts of a stream, and the code of the error that ended it, "" for none."""
+    """The parts of a stream, and the code of the error that ended it, otherwise ""."""
     parts: list[bytes] = []
     try:
         for event in stream:

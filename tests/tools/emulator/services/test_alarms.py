@@ -1,4 +1,4 @@
-"""CloudWatch alarms change their state as their metric's last periods say."""
+"""CloudWatch alarms change state by the last periods of their metric."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NAMESPACE = "Test/Alarms"
 
 
 class Alarm:
-    """An alarm on a metric of its own: two of three minutes at 5 or more."""
+    """An alarm on its own metric: two of three minutes at 5 or more."""
 
     def __init__(self, cloud: LocalCloud, name: str, **properties: Any) -> None:
         self.name, self._cloud = name, cloud
@@ -31,9 +31,10 @@ class Alarm:
         create(cloud, name, {"Alarm": resource("CloudWatch::Alarm", alarm | properties)})
 
     def after(self, *values: float | None) -> str:
-        """The state after a minute with each of these values, None for one without data."""
+        """The state after one minute with each of these values, None for a minute without data."""
         for value in values:
-            self._cloud.advance(30)  # so that data are in the middle of a period, whenever the alarm is evaluated
+            # Data in the middle of a period: it does not matter when exactly the alarm is evaluated.
+            self._cloud.advance(30)
             if value is not None:
                 data = [{"MetricName": self.name, "Value": value}]
                 self._cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data)

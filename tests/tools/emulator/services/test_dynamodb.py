@@ -1,4 +1,4 @@
-"""DynamoDB tables get the settings of their template that MiniStack leaves out; transactions may be repeated."""
+"""DynamoDB tables get the settings that MiniStack leaves out; transactions can be repeated."""
 
 import pytest
 from botocore.exceptions import ClientError

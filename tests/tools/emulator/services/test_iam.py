@@ -1,4 +1,4 @@
-"""Policies that demand TLS let this machine in; trust in SageMaker counts as its guide has it; names are unique."""
+"""Policies that demand TLS admit this machine; roles trust SageMaker as its guide says; names are unique."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_sagemaker_says_for_which_account_and_region_it_assumes_a_role(bare_clou
     ("name", "condition"),
     [
         ("other-region", {"ArnLike": {"aws:SourceArn": f"arn:aws:sagemaker:eu-west-3:{ACCOUNT}:*"}}),
-        # SageMaker's guide does not say that it sends this for inference.
+        # SageMaker's guide does not say that SageMaker sends this key for inference.
         ("account-alone", {"StringEquals": {"aws:SourceAccount": ACCOUNT}}),
     ],
 )
@@ -49,7 +49,7 @@ def test_another_condition_keeps_sagemaker_out(
 
 
 def test_stacks_of_one_name_in_two_regions_have_roles_of_their_own(bare_cloud: LocalCloud) -> None:
-    """IAM knows no regions: one name would be one role, which goes with the stack that is deleted first."""
+    """IAM is global: one name would be one role, deleted with the first of the stacks."""
     trusted = role([], service="ec2")
     profile = resource("IAM::InstanceProfile", {"Roles": [{"Ref": "Role"}]})
     template = json.dumps({"Resources": {"Role": trusted, "Profile": profile}})

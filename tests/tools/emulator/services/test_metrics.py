@@ -1,4 +1,4 @@
-"""The metrics that alarms watch are really put: those of queues, of functions, and those in a function's log."""
+"""The metrics that alarms watch are put: those of queues and functions, and those in a function's log."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ def handler(event, context):
 
 
 def alarm(namespace: str, metric: str, dimension: str, value: Any) -> dict[str, Any]:
-    """On as soon as the metric is above 0 within a minute."""
+    """An alarm that goes off when the metric is above 0 in a minute."""
     return resource(
         "CloudWatch::Alarm",
         {

@@ -1,4 +1,4 @@
-"""S3 tells only those who may list a bucket that an object is missing, and reads a part of a version."""
+"""S3 reports a missing object only to callers who may list the bucket, and reads ranges of versions."""
 
 from collections.abc import Callable
 from typing import Any

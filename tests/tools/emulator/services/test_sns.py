@@ -1,4 +1,4 @@
-"""SNS takes messages only from principals that may publish."""
+"""SNS accepts messages only from principals that may publish."""
 
 from contextlib import nullcontext
 

@@ -1,4 +1,4 @@
-"""SQS loses no message between threads and keeps time by the cloud's clock."""
+"""SQS loses no message between threads, and follows the cloud's clock."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from local_cloud.cloud import PYTHON, LocalCloud
 from support.patience import wait_for
 from support.small_stacks import REGION, arn_of, create, function, resource, role, statement
 
-# Notes each delivery in another queue; a message says whether it fails and when it comes back then.
+# Notes each delivery in another queue; the message says whether it fails and when it returns.
 WORKER = """
 import json, os, boto3
 sqs = boto3.client("sqs")
@@ -33,7 +33,7 @@ def handler(event, context):
 
 @dataclass
 class Worker:
-    """A deployed queue with its worker, the notes of its deliveries and its dead letters."""
+    """A deployed queue with its worker, the notes of its deliveries and its dead-letter queue."""
 
     cloud: LocalCloud
     ids: dict[str, str]
@@ -47,7 +47,7 @@ class Worker:
         self.sqs.send_message(**message, DelaySeconds=delay)
 
     def deliveries(self, of: str, seconds: int = 1) -> int:
-        """How often messages with this name were delivered, the notes that arrive in some seconds included."""
+        """The number of deliveries of messages with this name, including notes of the next seconds."""
         while found := self.sqs.receive_message(
             QueueUrl=self.ids["Notes"], MaxNumberOfMessages=10, WaitTimeSeconds=seconds
         ).get("Messages"):
@@ -81,7 +81,7 @@ def worker(bare_cloud: LocalCloud) -> Worker:
     return Worker(bare_cloud, create(bare_cloud, "worker", resources))
 
 
-# Starts each change of a queue while another one is in progress, and prints which did not wait for its end.
+# Starts each change of a queue while another change is in progress, and prints those that did not wait.
 CHANGES = """
 import threading
 from ministack.core.arn import parse_arn
@@ -116,7 +116,7 @@ print(len(stock._queues[url]["messages"]))
 def test_no_change_of_a_queue_interrupts_another() -> None:
     command = [str(PYTHON), "-c", CHANGES]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-2:] == ["[]", "3"]  # a message of a sender, a topic and a rule each
+    assert done.stdout.splitlines()[-2:] == ["[]", "3"]  # one message each from a sender, a topic and a rule
 
 
 def test_every_message_reaches_the_worker(worker: Worker) -> None:

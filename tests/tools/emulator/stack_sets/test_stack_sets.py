@@ -1,4 +1,4 @@
-"""Stack sets deploy to accounts and regions of the local cloud in the order and within the tolerance of AWS."""
+"""Stack sets deploy to accounts and regions in the order and with the failure tolerance of AWS."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +69,7 @@ def test_every_account_of_a_unit_and_of_the_units_in_it_gets_its_own_stack(
 
 
 def failing_in(*accounts: str) -> dict[str, Any]:
-    """A template whose stack fails in these accounts when its value is `bad`."""
+    """A template whose stack fails in these accounts if its parameter is `bad`."""
     fails = {"Fn::Or": [{"Fn::Equals": [{"Ref": "AWS::AccountId"}, each]} for each in [*accounts, "none"]]}
     bad = {"Fn::Equals": [{"Ref": "Value"}, "bad"]}
     broken = function("", Runtime="python9.9", Role="arn:aws:iam::1:role/none")
@@ -85,11 +85,11 @@ def value(text: str) -> list[dict[str, str]]:
 def test_an_update_takes_the_regions_in_order_and_stops_when_too_many_accounts_failed(
     concurrency: str, bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
-    """One of three fails in the first region: nothing else is touched, and the parent stack updates the set back."""
+    """One of three accounts fails in the first region: the others stay, and the parent stack updates the set back."""
     unit, regions = organization.unit(concurrency), ("eu-west-1", REGION)
     accounts = sorted(organization.account(unit) for _ in range(3))
     template = failing_in(accounts[1])
-    # Strict: as none may fail, one account at a time.
+    # Strict concurrency with no tolerated failure: one account at a time.
     preferences = {"RegionOrder": [REGION], "RegionConcurrencyType": concurrency, "MaxConcurrentPercentage": 100}
     groups = group(unit, regions=regions)
     named = {"template": template, "OperationPreferences": preferences}
@@ -112,7 +112,7 @@ def test_an_update_takes_the_regions_in_order_and_stops_when_too_many_accounts_f
 def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operation_succeeds(
     bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
-    """A third of three accounts is one; 33 % is rounded down to none."""
+    """34 % of three accounts is one account; 33 % is rounded down to none."""
     unit = organization.unit("tolerant")
     accounts = sorted(organization.account(unit) for _ in range(3))
     tolerant = {"FailureTolerancePercentage": 34, "MaxConcurrentPercentage": 100}
@@ -253,7 +253,7 @@ def test_accounts_are_filtered_and_the_management_account_gets_nothing(
 def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keeps_or_loses_them(
     retains: bool, bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
-    """Without a tolerance, which does not hold for automatic deployments."""
+    """The failure tolerance does not apply to automatic deployments."""
     unit, name = organization.unit(f"automatic-{retains}"), f"automatic-{retains}"
     staying, coming, fails = organization.account(unit), organization.account(), organization.account()
     automatic = {"Enabled": True, "RetainStacksOnAccountRemoval": retains}
@@ -398,7 +398,7 @@ def test_a_self_managed_set_needs_its_roles(bare_cloud: LocalCloud, organization
 def test_an_operation_waits_for_another_only_with_managed_execution(
     is_managed: bool, bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
-    """An account that joins makes an operation, which runs until its stack is signalled."""
+    """An account that joins starts an operation, which runs until its stack gets a signal."""
     unit, name = organization.unit(f"busy-{is_managed}"), f"busy-{is_managed}"
     condition = {"Handle": {"Ref": "Handle"}, "Timeout": 3600, "Count": 1}
     waiting = {

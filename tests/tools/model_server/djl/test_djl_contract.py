@@ -1,4 +1,4 @@
-"""The model server keeps DJL Serving's contract with a handler: calls, properties, statuses, ends."""
+"""The model server keeps DJL Serving's contract with handlers: calls, properties, statuses, ends."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def handle(inputs):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Callable[..., OwnHandler]]:
-    """Serves a handler with this body."""
+    """A function that serves a handler with this code."""
     engines = []
 
     def serve(body: str, properties: dict[str, str] | None = None, **variables: str) -> OwnHandler:

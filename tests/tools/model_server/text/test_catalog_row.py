@@ -20,7 +20,7 @@ SHAPES = {
     "llama-cpp": OPENAI,
     "huggingface": HUGGING_FACE,
 }
-# Another version than the default one: from 0.28 on a rolling batch is the default on Neuron.
+# Not the default version: from 0.28 on, a rolling batch is the default on Neuron.
 SINCE = {"lmi-neuronx": "0.24.0"}
 
 

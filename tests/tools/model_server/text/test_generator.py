@@ -1,4 +1,4 @@
-"""The local model's texts: repeatable, and as long as the request says."""
+"""The local model's texts are repeatable and have the requested length."""
 
 import pytest
 
