@@ -5,24 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from inference_api.machines.row import MachineRow
 from llm_hosting import DEPLOYMENT_TAG, MACHINE_TAG
 
 AWAKE = ("pending", "running")
 _EXIST = (*AWAKE, "stopping", "stopped")
-
-
-@dataclass(frozen=True)
-class WorkerRow:
-    """The row of a machine's worker in the job table. Times are in seconds of the epoch; 0 = never. state: the
-    worker's.
-    """
-
-    instance_id: str = ""
-    state: str = ""
-    seen_at: float = 0
-    asked_at: float = 0
-    refused_at: float = 0
-    boot_in_seconds: float = 0
 
 
 @dataclass(frozen=True)
@@ -33,7 +20,7 @@ class DeployedMachine:
     """
 
     described: Mapping[str, Any]
-    row: WorkerRow | None = None
+    row: MachineRow | None = None
     volumes: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -90,22 +77,6 @@ def volumes_of(instance_ids: list[str], ec2: Any) -> list[dict[str, Any]]:
 def loose_volumes(deployment: str, ec2: Any) -> list[dict[str, Any]]:
     """Disks of the deployment's machines that are attached to no instance."""
     return _volumes({f"tag:{DEPLOYMENT_TAG}": [deployment], "tag-key": [MACHINE_TAG], "status": ["available"]}, ec2)
-
-
-def row_of(item: Mapping[str, Any]) -> WorkerRow:
-    """Read an item `machine#<number>` of the job table."""
-
-    def number(name: str) -> float:
-        return float(item.get(name, {"N": 0})["N"])
-
-    return WorkerRow(
-        instance_id=item.get("instance_id", {"S": ""})["S"],
-        state=item.get("state", {"S": ""})["S"],
-        seen_at=number("seen_at"),
-        asked_at=number("asked_at"),
-        refused_at=number("refused_at"),
-        boot_in_seconds=number("boot_in_seconds"),
-    )
 
 
 def age(then: float, now: float) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from inference_api.machines.row import ALIVE_IN_SECONDS
 from slipway.hosting.check import Check
 from slipway.hosting.machine import DeployedMachine, age
 
 _TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # set by EC2 at the launch
-_HEARD_IN_SECONDS = 90  # a worker writes each 20 s
 _BOOT_IN_SECONDS = 300  # until the worker begins; the worker itself then waits for the model
 _REPLACE = "raise hosting.renewal by one and deploy: CloudFormation makes new machines"
 
@@ -116,7 +116,7 @@ def _openings(machine: DeployedMachine, open_groups: set[str]) -> Iterator[str]:
 def _is_heard(machine: DeployedMachine, now: float) -> bool:
     """Whether the worker has reported since the machine's last start, and recently."""
     row = machine.row
-    return row is not None and row.seen_at > machine.launched_at and now - row.seen_at <= _HEARD_IN_SECONDS
+    return row is not None and row.seen_at > machine.launched_at and now - row.seen_at <= ALIVE_IN_SECONDS
 
 
 def _last_word(machine: DeployedMachine, now: float) -> str:

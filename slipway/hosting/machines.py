@@ -8,14 +8,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from inference_api.machines.row import MachineRow, from_item, machine_key, usual_boot
 from llm_hosting import MACHINE_LOGS
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from slipway.hosting import machine_checks
 from slipway.hosting.check import NOT_DEPLOYED, Check
-from slipway.hosting.machine import DeployedMachine, WorkerRow, age, moment, row_of, tagged_instances, volumes_of
+from slipway.hosting.machine import DeployedMachine, age, moment, tagged_instances, volumes_of
 from slipway.stack.deployed_stack import DeployedStack
-
-_USUAL_START_IN_SECONDS = 120  # before one is measured
 
 
 class DeployedMachines:
@@ -57,7 +56,7 @@ class DeployedMachines:
     @property
     def usual_start_in_seconds(self) -> int:
         """The time from asleep to the model's first answer, as last measured."""
-        return round(max((row.boot_in_seconds for row in self._rows.values()), default=0) or _USUAL_START_IN_SECONDS)
+        return round(usual_boot(self._rows.values()))
 
     def checks(self) -> Iterator[Check]:
         """Check the machines; the last checks need machines that exist."""
@@ -127,19 +126,21 @@ class DeployedMachines:
         return [each for each in self._tagged if each["InstanceId"] not in self.wanted]
 
     @cached_property
-    def _rows(self) -> dict[str, WorkerRow]:
+    def _rows(self) -> dict[str, MachineRow]:
         """The workers' rows by instance; empty if the table does not exist."""
         table, dynamodb = self._stack.outputs.get("JobTable"), self._stack.clients("dynamodb")
         if table is None:
             return {}
-        keys = [{"pk": {"S": f"machine#{number}"}} for number in range(len(self.wanted))]
         try:
-            items = [dynamodb.get_item(TableName=table, Key=key).get("Item", {}) for key in keys]
+            rows = [
+                from_item(number, dynamodb.get_item(TableName=table, Key=machine_key(number)).get("Item", {}))
+                for number in range(len(self.wanted))
+            ]
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
             return {}
-        return {row.instance_id: row for row in map(row_of, items)}
+        return {row.instance_id: row for row in rows}
 
     def _machine(self, described: dict[str, Any], volumes: list[dict[str, Any]]) -> DeployedMachine:
         id_ = described["InstanceId"]

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from inference_api.jobs.state.items import from_item, job_key
 from llm_hosting.resolution import Resolution
 from slipway.measuring.figures.results import MeasuredAnswer
 from slipway.measuring.prompts import Prompt
@@ -146,17 +147,15 @@ class JobsRoute:
         """Times from the job's record. Its clock is the functions', so only differences of its times are used;
         milliseconds.
         """
-        key = {"pk": {"S": f"job#{job_id}"}}
-        item = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item", {})
-        accepted, claimed, ended = (
-            float(item[name]["N"]) if name in item else None for name in ("accepted_at", "claimed_at", "ended_at")
-        )
-        attempts = int(item["attempts"]["N"]) if "attempts" in item else None
+        found = self._dynamodb.get_item(TableName=self._table, Key=job_key(job_id), ConsistentRead=True)
+        if "Item" not in found:
+            return MeasuredAnswer(0, delivered_in_s=delivered)
+        job = from_item(found["Item"])
         return MeasuredAnswer(
             0,
-            last_token_in_s=min(delivered, round(ended - accepted, 3)) if ended and accepted else None,
-            queued_in_s=round(claimed - accepted, 3) if claimed and accepted else None,
-            attempts=attempts,
+            last_token_in_s=min(delivered, round(job.ended_at - job.accepted_at, 3)) if job.ended_at else None,
+            queued_in_s=round(job.claimed_at - job.accepted_at, 3) if job.claimed_at else None,
+            attempts=job.attempts or None,
             delivered_in_s=delivered,
         )
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slipway.stack.deployed_stack import DeployedStack, with_stack
-from slipway.stack.key_counts import Counts, counts_of, owner_of
+from slipway.stack.key_counts import Counts, counts_of, owner_of_key
 from slipway.stack.keys import DeployedKey, DeployedKeys, KeysError, KeyValue
 
 _HEADER = ("key", "owner", "id", "created", "last used", "limits")
@@ -86,7 +86,7 @@ def _revoke(stack: DeployedStack, keys: DeployedKeys, given: str | None, as_json
 
 
 def _shown(key: DeployedKey, values: list[KeyValue], used: dict[str, Counts]) -> dict[str, Any]:
-    last = used.get(owner_of(key.name), Counts()).last_used
+    last = used.get(owner_of_key(key.name), Counts()).last_used
     limits = dict(key.limits)
     if expires := limits.pop("expires", None):
         limits["expires"] = f"{datetime.fromtimestamp(expires, UTC) - timedelta(days=1):%Y-%m-%d}"
@@ -117,8 +117,8 @@ def _last_used(stack: DeployedStack) -> dict[str, Counts]:
     """The counts of this month and the last one, by owner."""
     today = datetime.now(UTC)
     this, last = today, today.replace(day=1) - timedelta(days=1)
-    found = counts_of(stack, f"{last:%Y-%m}")
-    return found | {owner: counts for owner, counts in counts_of(stack, f"{this:%Y-%m}").items() if counts.last_used}
+    found = counts_of(stack, last)
+    return found | {owner: counts for owner, counts in counts_of(stack, this).items() if counts.last_used}
 
 
 def _iso(moment: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from slipway.hosting.hosting import hosting_of
 from slipway.stack.deployed_stack import DeployedStack, with_stack
-from slipway.stack.key_counts import Counts, counts_of, owner_of
+from slipway.stack.key_counts import Counts, counts_of, owner_of_key
 from slipway.stack.keys import DeployedKeys, KeysError
 
 _HEADER = ("key", "owner", "requests", "errors", "tokens in", "tokens out", "open", "USD")
@@ -34,7 +34,7 @@ def run(deployment: str, month: datetime | None, region: str | None, usd: float 
 def _show(stack: DeployedStack, month: datetime, usd: float | None, *, as_json: bool) -> int:
     keys = DeployedKeys(stack)
     cost, basis = (usd, "as given") if usd is not None else _cost(stack, month)
-    used = counts_of(stack, f"{month:%Y-%m}")
+    used = counts_of(stack, month)
     rows = list(_rows(keys, used, cost))
     if as_json:
         print(json.dumps({"month": f"{month:%Y-%m}", "usd": cost, "basis": basis, "keys": rows}, indent=2))
@@ -52,7 +52,7 @@ def _rows(keys: DeployedKeys, used: dict[str, Counts], cost: float | None) -> It
     tokens = sum(counts.tokens for counts in used.values())
     left = dict(used)
     for name, key in sorted(keys.named.items()):
-        yield _row(name, key.owner, left.pop(owner_of(name), Counts()), cost, tokens)
+        yield _row(name, key.owner, left.pop(owner_of_key(name), Counts()), cost, tokens)
     others = Counts()
     for counts in left.values():
         others = others.plus(counts)

@@ -1,8 +1,10 @@
 """Reads what the callers of a deployed API have used, as the functions count it (`inference_api.keys.usage_row`)."""
 
-from hashlib import sha256
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
+from inference_api.keys.named_key import owner_of, principal_of
+from inference_api.keys.usage_row import Row, month_prefix, number, owner_in
 from slipway.stack.deployed_stack import DeployedStack
 
 
@@ -30,25 +32,25 @@ class Counts(NamedTuple):
         return sums._replace(last_used=max(self.last_used, other.last_used))
 
 
-def owner_of(name: str) -> str:
+def owner_of_key(name: str) -> str:
     """The hash by which the functions know the callers of a named key."""
-    return sha256(f"key/{name}".encode()).hexdigest()[:32]
+    return owner_of(principal_of(name))
 
 
-def counts_of(stack: DeployedStack, month: str) -> dict[str, Counts]:
-    """The counts of a month, such as 2026-11, by the owner's hash."""
+def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:
+    """The counts of a month (UTC), by their owner."""
     pages = (
         stack.clients("dynamodb")
         .get_paginator("scan")
         .paginate(
             TableName=stack.outputs["UsageTable"],
             FilterExpression="begins_with(pk, :month)",
-            ExpressionAttributeValues={":month": {"S": f"{month}#"}},
+            ExpressionAttributeValues={":month": {"S": month_prefix(month)}},
         )
     )
     rows = (row for page in pages for row in page["Items"])
-    return {row["pk"]["S"].partition("#")[2]: _counts(row) for row in rows}
+    return {owner_in(row): _counts(row) for row in rows}
 
 
-def _counts(row: dict[str, Any]) -> Counts:
-    return Counts._make(int(row[name]["N"]) if name in row else 0 for name in Counts._fields)
+def _counts(row: Row) -> Counts:
+    return Counts._make(number(row, name) for name in Counts._fields)

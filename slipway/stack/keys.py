@@ -6,18 +6,17 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+from inference_api.keys.named_key import prefix_of
 from llm_hosting import DEPLOYMENT_TAG, KEY_TAG
 from llm_hosting.deployment.nearest import nearest
 from slipway.stack.deployed_stack import DeployedStack
 
 _ALPHABET = string.ascii_letters + string.digits
-_PREFIX_LENGTH, _RANDOM_LENGTH = 10, 40  # as inference_api.handlers.authorize reads them
-
+_RANDOM_LENGTH = 40  # after the prefix, which tells the key's name
 _SHORTEST_ID = 4
 
 
@@ -91,8 +90,7 @@ class DeployedKeys:
 
     def create(self, key: DeployedKey) -> tuple[KeyValue, str]:
         """Make a value and put it into the key's plan. The secret is returned only here."""
-        prefix = sha256(key.name.encode()).hexdigest()[:_PREFIX_LENGTH]
-        value = prefix + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+        value = prefix_of(key.name) + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
         made = self._gateway.create_api_key(
             name=f"{self._prefix}{key.name}-{secrets.token_hex(4)}",
             enabled=True,

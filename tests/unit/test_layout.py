@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import llm_hosting
 from inference_api.handlers.route import MODULES as HANDLERS_OF_ROUTES
 from inference_api.handlers.route import module_of
+from inference_api.machines import fleet
 from llm_hosting.api.routes import ROUTES
 from local_cloud.assembly import ROOT
 from slipway.reference.generated_files import files
@@ -28,6 +30,8 @@ CONSTRUCTS = {
     "llm_hosting",
     *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
 }
+# Rows and keys of callers that the functions write and the operator's verbs read.
+ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.archive": set(),
     "llm_hosting.catalog": set(),
@@ -42,8 +46,9 @@ ALLOWED: dict[str, set[str]] = {
     **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
     "stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
     "inference_api.shared.error_codes": set(),
-    "inference_api": {"botocore", "inference_api.shared.error_codes"},
-    "inference_api.handlers": {"botocore", "inference_api"},
+    **{name: {"inference_api", *ROWS} for name in ROWS},
+    "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
+    "inference_api.handlers": {"botocore", "inference_api", *ROWS},
     "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
     "slipway": {
         *("boto3", "botocore", "local_cloud", "playground"),
@@ -52,6 +57,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm_hosting",
         *(*CDK, "stacks"),  # of `render`, which synthesizes
         "inference_api.shared.error_codes",
+        *ROWS,
     },
     "playground": set(),
 }
@@ -127,6 +133,7 @@ def test_imports_run_one_way() -> None:
         ("inference_api.http.gateway", "from inference_api.handlers import generate"),
         ("inference_api.handlers.generate", "import boto3"),
         ("slipway.openapi.errors", "from inference_api.shared.errors import ApiError"),
+        ("slipway.stack.key_counts", "from inference_api.keys.key_usage import KeyUsage"),
         ("slipway.openapi.errors", "from llm_hosting.api.inference_api import InferenceApi"),
         ("local_cloud.deploy", "from llm_hosting.deployment.model import Deployment"),
     ],
@@ -249,6 +256,10 @@ def test_each_short_route_has_its_handler_and_no_handler_is_without_a_route() ->
     short = [each for each in ROUTES if each.function == "short" and each.id != "describeEndpoint"]
     found = {module_of({"httpMethod": each.method, "resource": each.path}) for each in short}
     assert found == set(HANDLERS_OF_ROUTES.values())
+
+
+def test_machines_have_the_tags_by_which_the_functions_find_them() -> None:
+    assert (fleet.DEPLOYMENT_TAG, fleet.MACHINE_TAG) == (llm_hosting.DEPLOYMENT_TAG, llm_hosting.MACHINE_TAG)
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
+sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots, like `src/`
 
 from botocore.exceptions import BotoCoreError, ClientError
 

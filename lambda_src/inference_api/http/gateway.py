@@ -5,7 +5,6 @@ from base64 import b64decode
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from hashlib import sha256
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api.http.streaming_runtime import Route, Streamed, close
-from inference_api.keys.named_key import AuthorizedKey, principal_of
+from inference_api.keys.named_key import AuthorizedKey, owner_of, principal_of
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
@@ -292,4 +291,4 @@ def _caller(context: Mapping[str, Any], key: AuthorizedKey | None) -> str | None
         principal = f"token/{token}"
     else:
         return None
-    return sha256(principal.encode()).hexdigest()[:32]
+    return owner_of(principal)

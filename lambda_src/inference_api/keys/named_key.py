@@ -47,3 +47,8 @@ def prefix_of(name: str) -> str:
 def principal_of(name: str) -> str:
     """The principal of a named key's callers, which outlives the key's value."""
     return f"key/{name}"
+
+
+def owner_of(principal: str) -> str:
+    """The hash under which rows know a principal."""
+    return sha256(principal.encode()).hexdigest()[:32]

@@ -119,6 +119,16 @@ def refuse(row: Row, limits: AuthorizedKey, now: float, minute: int) -> None:
         raise errors.tokens_exceeded("minute", limits.tokens_per_minute, _moment(60 * (last + 1)), now)
 
 
+def month_prefix(month: datetime) -> str:
+    """The beginning of the keys of a month's rows; the owner follows."""
+    return f"{month:%Y-%m}#"
+
+
+def owner_in(row: Row) -> str:
+    """The owner whose row it is."""
+    return str(row["pk"]["S"].partition("#")[2])
+
+
 def number(row: Row, name: str) -> int:
     return int(row[name]["N"]) if name in row else 0
 
@@ -150,7 +160,7 @@ def _update(
         expression += " SET " + ", ".join(f"#{name} = :{name}" for name in sets)
     update: Update = {
         "TableName": table,
-        "Key": {"pk": {"S": f"{_moment(charge.moment):%Y-%m}#{charge.owner}"}},
+        "Key": {"pk": {"S": f"{month_prefix(_moment(charge.moment))}{charge.owner}"}},
         "UpdateExpression": expression,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": {name: {"N": str(value)} for name, value in numbers.items()},
