@@ -232,7 +232,7 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
     before = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
     cloudwatch = cloud.client("cloudwatch", region=client.region)
     alarms = cloudwatch.describe_alarms(AlarmNamePrefix="alarmed-")["MetricAlarms"]
-    (alarm,) = (each["AlarmName"] for each in alarms if "RollbackAlarmsModelFailures" in each["AlarmName"])
+    (alarm,) = (each["AlarmName"] for each in alarms if each.get("MetricName") == "ModelFailures")
 
     def change(template: Template) -> None:
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "32"

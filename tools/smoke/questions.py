@@ -216,7 +216,10 @@ def rollback(trial: Trial) -> list[Answer]:
     """Set off an alarm during an update, then update again."""
     stack = trial.stack(REALTIME)
     before = (stack.endpoint or {})["EndpointConfigName"]
-    (alarm,) = (name for name in stack.resources["AWS::CloudWatch::Alarm"] if "RollbackAlarmsModelFailures" in name)
+    names = stack.resources["AWS::CloudWatch::Alarm"]
+    pages = stack.clients("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNames=names)
+    alarms = (each for page in pages for each in page["MetricAlarms"])
+    (alarm,) = (each["AlarmName"] for each in alarms if each.get("MetricName") == "ModelFailures")
     with _switched_on(trial, alarm):
         exit_status = trial.deploy(REALTIME, turn=1)
     endpoint, stack = trial.settled(REALTIME), trial.stack(REALTIME)
