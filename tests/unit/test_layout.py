@@ -13,7 +13,7 @@ import pytest
 import llm_hosting
 from inference_api.handlers.route import MODULES as HANDLERS_OF_ROUTES
 from inference_api.handlers.route import module_of
-from inference_api.machines import fleet
+from inference_api.machines import ec2_instances
 from llm_hosting.api.routes import ROUTES
 from local_cloud.assembly import ROOT
 from slipway.reference.generated_files import files
@@ -259,7 +259,10 @@ def test_each_short_route_has_its_handler_and_no_handler_is_without_a_route() ->
 
 
 def test_machines_have_the_tags_by_which_the_functions_find_them() -> None:
-    assert (fleet.DEPLOYMENT_TAG, fleet.MACHINE_TAG) == (llm_hosting.DEPLOYMENT_TAG, llm_hosting.MACHINE_TAG)
+    assert (ec2_instances.DEPLOYMENT_TAG, ec2_instances.MACHINE_TAG) == (
+        llm_hosting.DEPLOYMENT_TAG,
+        llm_hosting.MACHINE_TAG,
+    )
 
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
