@@ -1,4 +1,7 @@
-"""Constructs that host large language models on AWS; knows no stack, no file of the repository and no CDK context."""
+"""Constructs that host large language models on AWS.
+
+They know no stack, no file of the repository and no CDK context.
+"""
 
 ACCOUNT_SETTINGS = "slipway-account-settings"  # the stack with the settings of an account and region
 STAGING_PREFIX = "slipway-staging-"  # + a deployment's name: the stack that stages its weights

@@ -5,7 +5,11 @@ from constructs import IConstruct
 
 
 def acknowledge(construct: IConstruct, reasons: dict[str, str]) -> None:
-    """reasons: by id, such as `AwsSolutions-IAM5[Resource::*]`; the report shows only ids with their pack in front."""
+    """Acknowledge cdk-nag findings on a construct.
+
+    reasons: the reason by the finding's id, such as `AwsSolutions-IAM5[Resource::*]`. The id must begin with its pack:
+    the report leaves out any other.
+    """
     acknowledgments = [
         cdk.Acknowledgment(id=f"{finding.partition('-')[0]}::{finding}", reason=reason)
         for finding, reason in reasons.items()

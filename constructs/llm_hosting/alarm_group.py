@@ -7,9 +7,9 @@ from constructs import Construct
 
 
 class AlarmGroup(Construct):
-    """Each alarm goes off above its threshold; missing data is not breaching.
+    """Alarms that go off above their thresholds. Missing data does not breach a threshold.
 
-    topic_arn: SNS topic that hears of each alarm and of its end; None = none.
+    topic_arn: the SNS topic that each alarm notifies when it starts and when it ends; None = no topic.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, topic_arn: str | None) -> None:
@@ -20,7 +20,7 @@ class AlarmGroup(Construct):
     def add(
         self, construct_id: str, metric: cloudwatch.IMetric, threshold: float, *, periods: int = 1, breaching: int = 1
     ) -> cloudwatch.Alarm:
-        """An alarm that goes off when `breaching` of the last `periods` are above the threshold."""
+        """Add an alarm that goes off when `breaching` of the last `periods` are above the threshold."""
         alarm = cloudwatch.Alarm(
             self,
             construct_id,

@@ -1,4 +1,4 @@
-"""Archives of code for machines and containers: a tar.gz of an own handler and its settings, a zip of a folder."""
+"""Archives of code: a tar.gz with a handler and its settings for a container, a zip of a folder for a machine."""
 
 import io
 import struct
@@ -15,18 +15,18 @@ LARGEST_BLOCK = 65_535
 
 
 class ArchiveError(ValueError):
-    """A folder without a valid handler; the message names the file and the fix."""
+    """The folder holds no valid handler. The message names the file and the fix."""
 
 
 def handler_folders(root: Path) -> tuple[str, ...]:
-    """The names of the handlers in `model_src/`."""
+    """Return the names of the handlers in `model_src/`."""
     return tuple(sorted(path.parent.name for path in root.glob(f"*/{HANDLER}")))
 
 
 def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
-    """An archive of the handler's files, the modules that handlers share, and serving.properties.
+    """Return a tar.gz of the handler's files, the modules that handlers share, and serving.properties.
 
-    folder: None where the image's own handler serves and only its settings are needed. Raises ArchiveError.
+    folder: the handler's folder; None = the image's own handler, which needs only its settings. Raises ArchiveError.
     """
     files = _handler_files(folder) if folder else {}
     files[SETTINGS] = settings_file(properties)
@@ -40,7 +40,7 @@ def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
 
 
 def zipped(folder: Path) -> bytes:
-    """A zip of a folder's files; the same bytes each time, with the same zlib."""
+    """Return a zip of a folder's files. The same files give the same bytes, with the same zlib."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
@@ -52,7 +52,7 @@ def zipped(folder: Path) -> bytes:
 
 
 def settings_file(properties: Mapping[str, str]) -> bytes:
-    """serving.properties, sorted; Java reads it as Latin-1, so all but ASCII is escaped."""
+    """Return serving.properties, sorted. Java reads it as Latin-1, so other characters than ASCII are escaped."""
     lines = [f"{_escaped(name, separators=True)}={_escaped(properties[name])}\n" for name in sorted(properties)]
     return "".join(lines).encode("ascii")
 
@@ -74,7 +74,7 @@ def _handler_files(folder: Path) -> dict[str, bytes]:
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    """File contents by path, without hidden files and bytecode."""
+    """Return the content of each file by its path, without hidden files and bytecode."""
     files = {}
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
@@ -88,7 +88,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def _gzip(content: bytes) -> bytes:
-    """Stored, not deflated: compressors differ between machines, and a handler is a few kilobytes."""
+    """Return a gzip file without compression: compressors differ between machines, and a handler is small."""
     blocks = [content[start : start + LARGEST_BLOCK] for start in range(0, len(content), LARGEST_BLOCK)]
     header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # gzip, deflate; no name, no time, no operating system
     body = b"".join(

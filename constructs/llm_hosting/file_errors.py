@@ -1,4 +1,4 @@
-"""Why the system refuses a file or a connection, in words that end a sentence; its own are for programmers."""
+"""The reason why the operating system refuses a file or a connection, in plain words that end a sentence."""
 
 import errno
 import socket
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def why(error: OSError | UnicodeError) -> str:
-    """For example "it is a folder"; of what nobody foresaw the system's words."""
+    """Return the reason, such as "it is a folder"; for an unknown error, the system's own words."""
     if isinstance(error, UnicodeError):
         return "it is not UTF-8 text"
     if isinstance(error, socket.gaierror):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sources:
-    """functions: of the Lambda functions. models: of what runs beside a model, in its container or on its machine.
+    """The folders of the code.
 
+    functions: the Lambda functions. models: the code beside a model, in its container or on its machine.
     playground: the page that the API serves.
     """
 
@@ -17,9 +18,9 @@ class Sources:
 
     @classmethod
     def below(cls, root: Path) -> "Sources":
-        """Those of this repository, whose root is given."""
+        """Return the folders below the repository's root."""
         return cls(functions=root / "lambda_src", models=root / "model_src", playground=root / "playground")
 
     def model_handler(self, name: str | None) -> Path | None:
-        """The folder of an own model.py, `serving.handler`."""
+        """Return the folder of the handler that `serving.handler` names; None if it names none."""
         return self.models / name if name else None

@@ -14,10 +14,10 @@ _MINUTE = Duration.minutes(1)
 
 
 class ApiAlarms(AlarmGroup):
-    """Each goes off when two of three minutes are above its threshold.
+    """Alarms that go off when two of three minutes are above the threshold.
 
-    server_errors: metric with 1 for each request answered with 5XX and 0 for each other.
-    functions: at most ten, which are the metrics that an alarm may have beside its expression.
+    server_errors: a metric that is 1 for each request answered with 5XX and 0 for every other request.
+    functions: at most ten, because an alarm takes ten metrics beside its expression.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ApiAlarms(AlarmGroup):
             f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)
             for number, function in enumerate(functions)
         }
-        # A function that nobody called has no data, and a sum with a missing part is missing.
+        # A function without calls has no data, and a sum with a missing part is missing.
         filled = ", ".join(f"FILL({metric}, 0)" for metric in throttles)
         throttled = cloudwatch.MathExpression(
             expression=f"SUM([{filled}])", using_metrics=throttles, period=_MINUTE, label="Throttled calls"

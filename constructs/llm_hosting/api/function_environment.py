@@ -13,8 +13,9 @@ from ..resolution import Resolution
 def function_environment(
     resolution: Resolution, of_mode: Mapping[str, str], of_jobs: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """of_mode: the variables that the hosting mode adds.
+    """Return the variables of a deployment's functions.
 
+    of_mode: the variables that the hosting mode adds.
     of_jobs: the variables of the JobStore; None if the deployment takes no jobs.
     """
     deployment = resolution.deployment
@@ -38,7 +39,10 @@ def function_environment(
 
 
 def openai_environment(resolution: Resolution) -> dict[str, str]:
-    """What no machine needs: one would else be replaced where only OpenAI's routes change."""
+    """Return the variables of OpenAI's routes.
+
+    Machines do not get them, because a change would replace each machine.
+    """
     return {"OPENAI_ROUTES": ",".join(resolution.openai_routes), "OPENAI_FACTS": _compact(resolution.openai_facts)}
 
 
@@ -49,7 +53,7 @@ def _request_schema(resolution: Resolution) -> dict[str, object]:
         "parameters": resolution.parameters,
         "model_aliases": aliases,
     }
-    # Without what few engines have: Lambda takes 4 kB of variables.
+    # Left out for most engines, because Lambda takes only 4 kB of variables.
     return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
 
 

@@ -1,6 +1,6 @@
-"""API Gateway's own answers, to requests that reach no function: statuses, texts and headers.
+"""API Gateway's own answers to requests that reach no function: statuses, texts and headers.
 
-The statuses and texts of the functions are in lambda_src/inference_api/shared/errors.py.
+The functions' own statuses and texts are in lambda_src/inference_api/shared/errors.py.
 """
 
 import json
@@ -15,8 +15,8 @@ from .routes import Route
 class GatewayResponse:
     """The answer to one of API Gateway's kinds of failure.
 
-    status: None = the kind's own. may_have_run: the model may have worked on the request, and would be paid twice if a
-    client sent it again by itself.
+    status: the HTTP status; None = API Gateway's own for this kind.
+    may_have_run: whether the model may have worked on the request. A client that sent it again would pay twice.
     """
 
     kind: str
@@ -28,19 +28,19 @@ class GatewayResponse:
 
     @property
     def type(self) -> str:
-        """As inference_api.shared.errors has it; a kind without a status of its own is a refusal."""
+        """The error's `type`, as in inference_api.shared.errors. A kind without a status of its own is a refusal."""
         kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
         status = self.status or 400
         return kinds.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
 
     @property
     def template(self) -> str:
-        """The body, in our JSON shape, which is that of OpenAI's clients, too."""
+        """The body in our JSON shape, which OpenAI's clients read, too."""
         return json.dumps({"error": {"code": self.code, "message": self.message, "type": self.type, "param": None}})
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the functions, in API Gateway's mapping language, which quotes fixed values."""
+        """The headers that functions send, too. API Gateway's mapping language quotes fixed values."""
         headers = {
             "x-request-id": "context.requestId",
             "x-content-type-options": "'nosniff'",
@@ -59,7 +59,7 @@ _NO_SUCH_ROUTE = {
     "api-key": "No such route: use {routes}, with a key in x-api-key or, on OpenAI's routes, as Authorization: Bearer.",
     "none": "No such route: use {routes}.",
 }
-UNKNOWN_ROUTE = "MISSING_AUTHENTICATION_TOKEN"  # its own text, "Missing Authentication Token", does not say so
+UNKNOWN_ROUTE = "MISSING_AUTHENTICATION_TOKEN"  # its own text hides that the route is unknown
 _UNAVAILABLE = "The service can't take the request at the moment: wait, then send it again."
 _SEND_A_KEY = (
     "Send a valid key of this API: as Authorization: Bearer on OpenAI's routes, in the header x-api-key on the others."
@@ -74,7 +74,7 @@ _OF_SIGNATURES = (
     GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
 )
 _RESPONSES = (
-    # A key that is missing or malformed, and one that no usage plan has.
+    # A key that is missing, malformed, or in no usage plan.
     GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY),
     GatewayResponse("INVALID_API_KEY", 401, "invalid_api_key", _SEND_A_KEY),
     GatewayResponse("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
@@ -92,12 +92,12 @@ _RESPONSES = (
         "The request can't be accepted: check path, headers, body and, where requests are signed, the credentials.",
     ),
     GatewayResponse("DEFAULT_5XX", 503, "service_unavailable", _UNAVAILABLE, 5),
-    # Kinds of 5XX with a status of their own, which DEFAULT_5XX may not cover: not tried on AWS.
+    # These kinds of 5XX have a status of their own. Whether DEFAULT_5XX covers them was not tried on AWS.
     GatewayResponse("INTEGRATION_FAILURE", 503, "service_unavailable", _UNAVAILABLE, 5),
     GatewayResponse("API_CONFIGURATION_ERROR", 503, "service_unavailable", _UNAVAILABLE, 5),
 )
 
-# The authorizer failed or was throttled. Like INTEGRATION_FAILURE, they have a status of their own: 500.
+# The authorizer failed or was throttled. Like INTEGRATION_FAILURE, these kinds have the status 500.
 _AUTHORIZER_FAILED = tuple(
     GatewayResponse(kind, 503, "service_unavailable", _UNAVAILABLE, 5)
     for kind in ("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR")
@@ -105,7 +105,7 @@ _AUTHORIZER_FAILED = tuple(
 
 
 def gateway_responses(settings: Api, routes: Sequence[Route]) -> tuple[GatewayResponse, ...]:
-    """The answers of an API with these settings and routes."""
+    """Return API Gateway's own answers for an API with these settings and routes."""
     auth, ids = settings.auth, {route.id for route in routes}
     of_files = "; a file has at most 4.5 MB" if "createFile" in ids else ""
     or_a_job = " or submit a job with POST /jobs" if "submitJob" in ids else ""
@@ -128,17 +128,20 @@ def gateway_responses(settings: Api, routes: Sequence[Route]) -> tuple[GatewayRe
 
 
 def _unknown_route(auth: str, routes: str) -> tuple[GatewayResponse, ...]:
-    """Where nobody signs, a route catches the others (inference_api.py), and these are what passes by it."""
+    """Return the answers to unknown routes.
+
+    Without `auth: iam` a catch-all route answers most of them (inference_api.py); these answer the rest.
+    """
     said = _NO_SUCH_ROUTE[auth].format(routes=routes)
     if auth == "iam":
         return (GatewayResponse(UNKNOWN_ROUTE, 403, "no_such_route_or_not_signed", said), *_OF_SIGNATURES)
-    # The known routes take every type of content: their functions judge it.
+    # Known routes accept every content type; their functions check it.
     kinds = (UNKNOWN_ROUTE, "UNSUPPORTED_MEDIA_TYPE")
     return tuple(GatewayResponse(kind, 404, "no_such_route", said) for kind in kinds)
 
 
 def _access_denied(auth: str) -> GatewayResponse:
-    if auth == "api-key":  # by the authorizer, for an expired key, or by whatever else stands in front of the API
+    if auth == "api-key":  # by the authorizer for an expired key, or by a WAF or policy in front of the API
         refused = "The API refuses this key, as it does one that has expired: ask its operator for a new one."
         return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", refused)
     said = "The caller may not use this route: it needs execute-api:Invoke on it."
@@ -146,7 +149,7 @@ def _access_denied(auth: str) -> GatewayResponse:
 
 
 def _hint(routes: Sequence[Route]) -> str:
-    """Such as `POST /generate, GET or DELETE /jobs/{id}, or GET /endpoint`."""
+    """Return the known routes as text: `POST /generate, GET or DELETE /jobs/{id}, or GET /endpoint`."""
     by_path: dict[str, list[str]] = {}
     for route in routes:
         if route.is_hint:

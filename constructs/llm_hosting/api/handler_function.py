@@ -20,9 +20,9 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 
 @dataclass(frozen=True)
 class Handlers:
-    """Shared by all functions of a deployment: code, environment, settings, logs.
+    """The code, environment, settings and logs that all functions of a deployment share.
 
-    package: of the handlers within the code, with a dot after it.
+    package: the Python package of the handlers, with a dot after it.
     """
 
     code: lambda_.Code
@@ -33,14 +33,14 @@ class Handlers:
 
 
 class HandlerFunction(Construct):
-    """`function` is the CDK function; constructs grant it access to their resources.
+    """A Lambda function that runs one handler. Constructs grant `function` access to their resources.
 
     handler: a module in the package of the handlers.
-    failures: why the function needs no dead-letter queue, for cdk-nag.
+    failures: the reason for cdk-nag why the function needs no dead-letter queue.
     memory_in_mb: None = `api.memory_in_mb`.
-    calls_itself: the function writes into its own queue; Lambda would stop such a loop after 16 turns.
-    streams: its answers have the format of streams, which only an integration that streams can read. Its id differs, so
-    that a stage goes on calling the other kind until it is deployed anew.
+    calls_itself: whether the function writes into its own queue. By default Lambda stops such a loop after 16 turns.
+    streams: whether the function answers as a stream, which only a streaming integration can read. Such a function has
+    another id, so that a stage calls the old function until the stage is deployed again.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class HandlerFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         settings = handlers.settings
-        # A deploy that fails says why there. `purge` finds it by its tag.
+        # Kept after a failed deploy, because it holds the reason. `purge` finds it by its tag.
         log_group = LogGroup(
             self,
             "LogGroup",
@@ -67,7 +67,7 @@ class HandlerFunction(Construct):
         )
         cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        # Instead of AWSLambdaBasicExecutionRole, which may write to every log group of the account.
+        # AWSLambdaBasicExecutionRole would let it write to every log group of the account.
         log_group.grant_write(role)
         self.function = lambda_.Function(
             self,
@@ -82,7 +82,7 @@ class HandlerFunction(Construct):
             role=role,
             log_group=log_group,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
-            # Its loop replaces that of Lambda's runtime from within: no newer one comes between two deploys.
+            # Our loop replaces the runtime's own, so the runtime may change only with a deploy.
             runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )

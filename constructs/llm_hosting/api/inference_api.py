@@ -20,17 +20,17 @@ from .keys import ApiKeys
 from .routes import Route
 
 _STAGE = "v1"
-_PERMISSION = "FromApi"  # of a function, for all its routes
+_PERMISSION = "FromApi"  # one permission of a function for all its routes
 
-# TLS 1.3 and, for OpenSSL before 1.1.1 or Java before 11, TLS 1.2 with forward secrecy. The default takes TLS 1.0.
+# TLS 1.3, and TLS 1.2 with forward secrecy for OpenSSL before 1.1.1 or Java before 11. The default allows TLS 1.0.
 _SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
-# Of a streamed answer: API Gateway takes up to 15 minutes without a raised quota. The function ends first, with its own
-# error. The time that a route may use within it is in inference_api/shared/time_budget.py.
+# API Gateway allows a streamed answer 15 minutes without a raised quota. The function ends first, with an error.
+# inference_api/shared/time_budget.py says how much of it a route may use.
 STREAM_TIMEOUT = cdk.Duration.seconds(870)
 STREAM_FUNCTION_TIMEOUT = cdk.Duration.seconds(860)
 
-# Fields of an access log line, by their names in $context; none of them holds a prompt.
+# The fields of an access log line and their names in $context. None holds a prompt.
 _LOGGED = {
     "requestId": "requestId",
     "requestTime": "requestTimeEpoch",
@@ -74,9 +74,9 @@ _NO_USER_POOL = {
 
 
 class InferenceApi(Construct):
-    """A regional REST API; `url` ends in a slash.
+    """A regional REST API. `url` ends with a slash.
 
-    routes: what it has once `add_routes` was called.
+    routes: the routes that `add_routes` adds.
     """
 
     def __init__(
@@ -99,16 +99,16 @@ class InferenceApi(Construct):
             "RestApi",
             rest_api_name=cdk.Aws.STACK_NAME,
             endpoint_types=[apigateway.EndpointType.REGIONAL],
-            cloud_watch_role=False,  # one per account and region: it lives in the stack slipway-account-settings
+            cloud_watch_role=False,  # an account and region has only one, in the stack slipway-account-settings
             deploy_options=self._stage_options(),
-            # What an authorizer returns is looked up in the usage plans, so that a key may come in either header.
+            # The authorizer returns the key that the usage plans look up, so that a key may come in either header.
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
             binary_media_types=["multipart/form-data"] if takes_files else None,
         )
-        resource = self._api.node.default_child  # the L2 has neither of the two
+        resource = self._api.node.default_child  # the L2 construct has neither property
         resource.security_policy = _SECURITY_POLICY
-        resource.endpoint_access_mode = "STRICT"  # the name in the TLS handshake must be the API's host
-        self._api.node.try_remove_child("Endpoint")  # an output that repeats ApiUrl
+        resource.endpoint_access_mode = "STRICT"  # the server name of the TLS handshake must be the API's host
+        self._api.node.try_remove_child("Endpoint")  # the CDK adds an output that repeats ApiUrl
         responses = gateway_responses(settings, routes)
         for response in responses:
             self._api.add_gateway_response(
@@ -128,17 +128,17 @@ class InferenceApi(Construct):
 
     @property
     def url(self) -> str:
-        """URL of the API."""
+        """The URL of the API, with a slash at its end."""
         url: str = self._api.url
         return url
 
     @property
     def api_key(self) -> apigateway.IApiKey | None:
-        """The stack's own key; None where the API takes none."""
+        """The stack's own key; None if the API takes no keys."""
         return self._keys and self._keys.own
 
     def metric_server_errors(self) -> cloudwatch.Metric:
-        """Share of requests answered with 5XX: each counts 1 or 0."""
+        """Return the share of requests that were answered with 5XX."""
         return self._api.deployment_stage.metric_server_error(
             statistic=cloudwatch.Stats.AVERAGE, period=cdk.Duration.minutes(1)
         )
@@ -151,10 +151,11 @@ class InferenceApi(Construct):
         construct_id: str | None = None,
         streams: bool = False,
     ) -> lambda_.Function:
-        """A module in `inference_api.handlers` as a function; its name also gives the construct id unless set.
+        """Add a function for a module of `inference_api.handlers`.
 
-        streams: the module ends with `streaming_runtime.serve`, and its answer is passed on as it is written; the
-        timeout is then that of streams.
+        construct_id: None = made from the module's name.
+        streams: whether the answer is passed on while it is written. The module must then end with
+        `streaming_runtime.serve`, and the timeout is that of streams.
         """
         longest = cdk.Duration.seconds(self._settings.function_timeout_in_seconds)
         function = HandlerFunction(
@@ -172,7 +173,7 @@ class InferenceApi(Construct):
         return function
 
     def add_routes(self, functions: Mapping[str, lambda_.Function]) -> None:
-        """Add all routes of the API. functions: by their name in the table of routes."""
+        """Add all routes of the API. functions: the functions by their names in the table of routes."""
         for each in self._routes:
             route = self._api.root.resource_for_path(each.path).add_method(
                 each.method,
@@ -182,20 +183,20 @@ class InferenceApi(Construct):
             self._acknowledge_auth(route)
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
-        """GET without authorization. reason: why that is safe, for cdk-nag."""
+        """Add a GET route without authorization. reason: why that is safe, for cdk-nag."""
         open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
         route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
 
     def _answer_unknown_routes(self, answer: GatewayResponse) -> None:
-        """Make a fixed 404 of every path and method that no other route has.
+        """Answer every unknown path and method with a fixed 404.
 
-        Without it API Gateway takes a key in `Authorization` for a malformed signature where no route matches.
+        API Gateway would take a key in `Authorization` for a malformed signature.
         """
         headers = {f"method.response.header.{name}": value for name, value in answer.headers.items()}
         status = str(answer.status)
         integration = apigateway.MockIntegration(
-            passthrough_behavior=apigateway.PassthroughBehavior.NEVER,  # other types of content: UNSUPPORTED_MEDIA_TYPE
+            passthrough_behavior=apigateway.PassthroughBehavior.NEVER,  # other types: UNSUPPORTED_MEDIA_TYPE
             request_templates={"application/json": json.dumps({"statusCode": answer.status})},
             integration_responses=[
                 apigateway.IntegrationResponse(
@@ -207,7 +208,7 @@ class InferenceApi(Construct):
         )
         declared = apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
         root = self._api.root
-        for resource in (root, root.add_resource("{unknown+}")):  # which does not match the root itself
+        for resource in (root, root.add_resource("{unknown+}")):  # the catch-all route does not match the root itself
             method = resource.add_method(
                 "ANY",
                 integration,
@@ -225,7 +226,7 @@ class InferenceApi(Construct):
         return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
 
     def _integration(self, function: lambda_.Function) -> apigateway.AwsIntegration:
-        """As the CDK's LambdaIntegration, which adds a permission for each route, or one for every stage."""
+        """Return a Lambda integration without a permission. The CDK's own would add one for each route."""
         arn, streams = function.function_arn, function in self._streaming
         if function.node.try_find_child(_PERMISSION) is None:
             function.add_permission(

@@ -9,7 +9,10 @@ from .. import CONTENT_TAG, DEPLOYMENT_TAG
 
 
 class KeyUsageTable(Construct):
-    """`environment`: the variable that functions which count need; `outputs`: of the stack. Outlives its stack."""
+    """The table outlives its stack.
+
+    environment: the variable for functions that count usage. outputs: the stack's outputs.
+    """
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
@@ -18,7 +21,7 @@ class KeyUsageTable(Construct):
             "Table",
             partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key of AWS's own: no request to KMS for each call
+            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key that AWS owns, so that no call asks KMS
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
@@ -31,7 +34,7 @@ class KeyUsageTable(Construct):
         cdk.Tags.of(self._table).add(CONTENT_TAG, "usage")
 
     def grant_count(self, grantee: iam.IGrantable) -> None:
-        """Let a function admit calls and count what they use: it reads no row but the one that it changes."""
+        """Let a function admit calls and count what they use. It can read only the row that it changes."""
         iam.Grant.add_to_principal(
             grantee=grantee, actions=["dynamodb:UpdateItem"], resource_arns=[self._table.table_arn]
         )

@@ -1,4 +1,4 @@
-"""The keys of an API: authorizers that take one from either header, a usage plan for each name, the stack's own key."""
+"""The keys of an API: an authorizer for each header, a usage plan for each named key, and the stack's own key."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -14,20 +14,20 @@ from ..deployment.model import Api, NamedKey, limits_of_keys
 from .handler_function import HandlerFunction, Handlers
 
 _TIMEOUT = cdk.Duration.seconds(5)
-_MEMORY_IN_MB = 128  # it hashes one key
-# API Gateway looks a key up in its plans on each call, so that a revoked one ends at once; only the end of a key that
-# expires, and limits of a new template, wait for this.
+_MEMORY_IN_MB = 128  # the function hashes one key
+# A revoked key ends at once, because API Gateway looks each key up in its plans on every call. The expiry of a key, and
+# the limits of a new template, take up to this long.
 _ANSWER_KEPT = cdk.Duration.minutes(5)
 _KEY = "[A-Za-z0-9]{20,128}"  # API Gateway makes keys of 40 characters and takes 20 to 128
-_BEARER = "[Bb][Ee][Aa][Rr][Ee][Rr]"  # a scheme has no case (RFC 9110, 11.1)
+_BEARER = "[Bb][Ee][Aa][Rr][Ee][Rr]"  # the case of a scheme does not matter (RFC 9110, 11.1)
 _NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
 
 
 class ApiKeys(Construct):
-    """`own`: the stack's own key, for operators, without name and token limits.
+    """`own` is the stack's key for operators. It has no name and no token limits.
 
-    No template holds a named key's value: `python -m slipway keys create` makes it and puts it into the plan of its
-    name, which the tag `slipway:key` tells.
+    No template holds the value of a named key. `python -m slipway keys create` makes the value and puts it into the
+    usage plan with that name in its tag `slipway:key`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ApiKeys(Construct):
                 service="execute-api", resource=api.rest_api_id, resource_name="authorizers/*"
             ),
         )
-        # Each authorizer would add a permission of its own.
+        # One permission for both: each authorizer would add its own.
         self._function = lambda_.Function.from_function_attributes(
             self, "Permitted", function_arn=function.function_arn, skip_permissions=True
         )
@@ -63,12 +63,15 @@ class ApiKeys(Construct):
 
     @cached_property
     def in_own_header(self) -> apigateway.IAuthorizer:
-        """Takes `x-api-key`. One that no route has can't be made, so each is made when the first route asks for it."""
+        """The authorizer that reads `x-api-key`.
+
+        It is made when the first route asks for it, because the CDK refuses an unused authorizer.
+        """
         return self._authorizer("KeyAuthorizer", "x-api-key", f"^{_KEY}$")
 
     @cached_property
     def as_bearer(self) -> apigateway.IAuthorizer:
-        """Takes `Authorization: Bearer`, as clients of OpenAI send it."""
+        """The authorizer that reads `Authorization: Bearer`, as OpenAI's clients send it."""
         return self._authorizer("BearerAuthorizer", "Authorization", f"^{_BEARER} +{_KEY}$")
 
     def _authorizer(self, construct_id: str, header: str, pattern: str) -> apigateway.IAuthorizer:
@@ -77,7 +80,7 @@ class ApiKeys(Construct):
             construct_id,
             handler=self._function,
             identity_source=apigateway.IdentitySource.header(header),
-            validation_regex=pattern,  # what does not match is a 401 without a call of the function
+            validation_regex=pattern,  # any other value is a 401, and the function is not called
             results_cache_ttl=_ANSWER_KEPT,
         )
 

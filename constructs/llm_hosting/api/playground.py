@@ -20,7 +20,7 @@ _OPEN = (
 
 
 class Playground(Construct):
-    """The function behind GET / and GET /playground/{file}. code: the folder `playground/`."""
+    """The function that answers GET / and GET /playground/{file}. code: the folder `playground/`."""
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
-"""The routes of the API, once: the stack adds them, the gateway's text for unknown routes and the OpenAPI document name
-them.
+"""The table of the API's routes. The stack, the 404 for unknown routes and the OpenAPI document are made from it.
 
-Which module answers a route within the function of the short routes is said by inference_api/handlers/route.py.
+inference_api/handlers/route.py names the module that answers each of the short routes.
 """
 
 from typing import Literal, NamedTuple
@@ -10,12 +9,14 @@ HttpMethod = Literal["DELETE", "GET", "POST"]
 
 
 class Route(NamedTuple):
-    """id: of the operation in the OpenAPI document; on OpenAI's routes its own, which clients have methods for.
+    """A route of the API.
 
-    function: the one that answers. `generate` streams, `poll_job` holds its callers, `short` has all others.
-    jobs, openai: only where the deployment takes jobs, or has the routes of OpenAI's clients. These send the key as
-    `Authorization: Bearer`, and not in `x-api-key`.
-    is_hint: the answer to an unknown route names it.
+    id: the operation's id in the OpenAPI document; on OpenAI's routes OpenAI's own, which clients know.
+    function: the function that answers: `generate` streams, `poll_job` holds its callers, `short` answers the rest.
+    jobs: the route exists only if the deployment takes jobs.
+    openai: the route is one of OpenAI's and exists only if the deployment has them. Its clients send the key as
+    `Authorization: Bearer` instead of `x-api-key`.
+    is_hint: whether the answer to an unknown route names this one.
     """
 
     id: str
@@ -28,7 +29,7 @@ class Route(NamedTuple):
 
     @property
     def streams(self) -> bool:
-        """Whether the answer can come piece by piece."""
+        """Whether the route can stream its answer."""
         return self.function == "generate"
 
 
@@ -56,5 +57,5 @@ ROUTES = (
 
 
 def routes_of(*, takes_jobs: bool, openai: bool) -> tuple[Route, ...]:
-    """The routes of one deployment. openai: whether it has those of OpenAI's clients."""
+    """Return the routes of a deployment. openai: whether it has OpenAI's routes."""
     return tuple(each for each in ROUTES if each.jobs <= takes_jobs and each.openai <= openai)

@@ -16,7 +16,7 @@ _NEARLY_ALL = 0.99
 class AlarmSpec(NamedTuple):
     """An alarm that goes off when `breaching` of the last three minutes are above the threshold.
 
-    rollback_threshold: above it, the alarm takes a bad update back, too; None for a metric that callers can raise.
+    rollback_threshold: above it the alarm also rolls an update back; None for a metric that callers can raise.
     """
 
     construct_id: str
@@ -28,8 +28,10 @@ class AlarmSpec(NamedTuple):
 
 
 class EndpointAlarms(AlarmGroup):
-    """dimensions: `EndpointName` and `VariantName`; with `EndpointConfigName` the alarms see only one of the two fleets
-    of an update.
+    """The alarms of an endpoint.
+
+    dimensions: `EndpointName` and `VariantName`. With `EndpointConfigName` the alarms see only the instances of that
+    configuration during an update.
     """
 
     def __init__(
@@ -53,9 +55,9 @@ class EndpointAlarms(AlarmGroup):
             self.add(spec.construct_id, metric, spec.threshold, periods=3, breaching=spec.breaching)
 
     def add_idle(self, dimensions: dict[str, str], hours: int) -> cloudwatch.Alarm:
-        """An alarm that goes off when instances have run for so many hours without a request.
+        """Add an alarm that goes off when instances have run for this many hours without a request.
 
-        Real-time and asynchronous endpoints have both metrics; without requests, or instances, they have no data.
+        Real-time and asynchronous endpoints have both metrics. Without requests or instances a metric has no data.
         """
         count, hour = cloudwatch.Stats.SAMPLE_COUNT, Duration.hours(1)
         metrics = {"calls": (_NAMESPACE, "ModelLatency"), "running": ("/aws/sagemaker/Endpoints", "CPUUtilization")}
@@ -72,10 +74,10 @@ class EndpointAlarms(AlarmGroup):
         return self.add("Idle", idle, 0, periods=hours, breaching=hours)
 
     def add_model_failures(self, configuration: str, error_rate: float) -> None:
-        """On the calls that a fleet fails, as the functions count them (`deployed_engine.count_call`).
+        """Add alarms on failed calls of one configuration, as the functions count them (`deployed_engine.count_call`).
 
-        SageMaker's shares of 4XX and 5XX hold mistakes of callers as well: LMI answers them with 424 and 500. A timeout
-        may be one, too: an update goes back only if for three minutes no call at all is answered in time.
+        SageMaker's own shares of 4XX and 5XX include callers' mistakes, which LMI answers with 424 and 500. A timeout
+        may be one, too: an update rolls back only if no call is answered in time for three minutes.
         """
         for name, most, breaching in (("ModelFailures", error_rate, 2), ("ModelTimeouts", _NEARLY_ALL, 3)):
             metric = cloudwatch.Metric(

@@ -1,4 +1,4 @@
-"""A SageMaker asynchronous endpoint: it queues jobs, writes results to the job bucket, can scale to zero."""
+"""A SageMaker asynchronous endpoint: it queues jobs, writes results to the job bucket, and can scale to zero."""
 
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from .hosted_model import HostedModel
 
 
 class AsyncEndpoint(Construct):
-    """`environment` is for the functions that call the endpoint, `outputs` for the stack.
+    """An asynchronous endpoint.
 
-    Each attempt that ends is announced on one of the two `topics`: successes, then failures.
+    environment: variables for the functions that call it. outputs: the stack's outputs.
+    topics: SageMaker announces each successful attempt on the first and each failed one on the second.
     """
 
     def __init__(
@@ -76,8 +77,8 @@ class AsyncEndpoint(Construct):
         )
 
     def _create_topic(self, construct_id: str) -> sns.Topic:
-        # Without a key: a message names a job, its objects and a status, no text, and with a key the announcements
-        # would depend on who may use it.
+        # Without a KMS key: a message holds no text, only the job, its objects and a status. With a key, announcements
+        # would also depend on the key's policy.
         return sns.Topic(self, construct_id, enforce_ssl=True)
 
     def _configuration(
@@ -90,7 +91,7 @@ class AsyncEndpoint(Construct):
                 max_concurrent_invocations_per_instance=hosting.scaling.concurrent_requests_per_instance
             ),
             output_config=config.AsyncInferenceOutputConfigProperty(
-                # With a slash: whatever SageMaker appends to the path stays below what the role may write.
+                # With a slash, so that all that SageMaker appends to the path stays below the role's permission.
                 s3_output_path=f"{store.location('output')}/",
                 s3_failure_path=store.location("failure"),
                 notification_config=config.AsyncInferenceNotificationConfigProperty(
@@ -101,14 +102,16 @@ class AsyncEndpoint(Construct):
 
 
 def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
-    """Share of 5XX answers, share of 4XX answers, and what can go wrong between SageMaker and S3, SNS or its queue.
+    """Return the alarms on the shares of 5XX and 4XX answers, and on failures between SageMaker, S3, SNS and its queue.
 
     Names and dimensions: SageMaker Developer Guide, "Alarms and logs for tracking metrics from asynchronous endpoints".
     """
     average = cloudwatch.Stats.AVERAGE
     return (
         AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
-        AlarmSpec("Failures", "Invocation4XXErrors", average, settings.failure_rate),  # LMI's own failures are 424
+        AlarmSpec(
+            "Failures", "Invocation4XXErrors", average, settings.failure_rate
+        ),  # LMI reports its own failures as 424
         *(
             AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1)
             for name in ("RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests")

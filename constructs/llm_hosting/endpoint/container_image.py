@@ -22,7 +22,7 @@ class ContainerImage(Construct):
                 f"arn:${{AWS::Partition}}:ecr:{own['region']}:{own['account']}:repository/{own['repository']}"
             )
         else:
-            # Our own table: the CDK's fact of the same name lacks 13 regions.
+            # Our own table, because the CDK's fact of the same name lacks 13 regions.
             accounts = {region: {"Account": account} for region, account in container_accounts().items()}
             account = cdk.CfnMapping(self, "Accounts", mapping=accounts).find_in_map(cdk.Aws.REGION, "Account")
             repository = image.partition(":")[0]
@@ -30,7 +30,7 @@ class ContainerImage(Construct):
             self._repository_arn = f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{repository}"
 
     def pull_statements(self) -> list[iam.PolicyStatement]:
-        """Permission to pull this image and no other."""
+        """Return the permission to pull this image and no other."""
         return [
             iam.PolicyStatement(
                 actions=["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],

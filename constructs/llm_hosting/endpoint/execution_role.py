@@ -16,7 +16,7 @@ from .model_archive import ModelArchive
 
 
 class ExecutionRole(iam.Role):
-    """Bound to one log group, and by `allow_artefacts` to an image, its model data and the deployment's keys."""
+    """A role for one log group. `allow_artefacts` adds an image, its model data and the deployment's keys."""
 
     def __init__(self, scope: Construct, construct_id: str, *, log_group: LogGroup) -> None:
         # The condition that SageMaker's guide gives for inference ("Cross-service confused deputy prevention"): this
@@ -36,7 +36,7 @@ class ExecutionRole(iam.Role):
         self._allow(
             ["cloudwatch:PutMetricData"],
             "*",
-            # Detailed observability sends metrics by OTLP, which knows no namespace.
+            # Detailed observability sends metrics by OTLP, which has no namespace to restrict.
             {"StringEqualsIfExists": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
         )
         reason = (
@@ -46,15 +46,15 @@ class ExecutionRole(iam.Role):
         acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": reason})
 
     def allow_artefacts(self, deployment: Deployment, image: ContainerImage, archive: ModelArchive | None) -> None:
-        """Let SageMaker fetch and decrypt what an instance starts from.
+        """Let SageMaker fetch and decrypt the image and the model data.
 
-        Other artefacts get another policy, not a change of this one: CloudFormation makes it before it updates the
-        endpoint and deletes the old one afterwards, so instances of both fleets can start meanwhile.
+        Other artefacts get another policy instead of a changed one. CloudFormation creates it before it updates the
+        endpoint and deletes the old one afterwards, so that old and new instances can start during the update.
         """
         statements = [*image.pull_statements(), *reading_weights(self, deployment.model)]
         if archive:
             statements.append(archive.read_statement())
-        if key := deployment.hosting.volume_kms_key_arn:  # whose own policy must allow it, too
+        if key := deployment.hosting.volume_kms_key_arn:  # the key's own policy must allow it, too
             statements.append(_statement(["kms:CreateGrant"], key, {"Bool": {"kms:GrantIsForAWSResource": "true"}}))
         content = cdk.Stack.of(self).resolve([statement.to_statement_json() for statement in statements])
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""A model on a SageMaker endpoint of either kind: role, log group, model, configuration, alarms, endpoint."""
+"""A model on a real-time or asynchronous endpoint: role, log group, model, configuration, alarms, endpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,19 +21,19 @@ from .execution_role import ExecutionRole
 from .model_archive import ModelArchive
 from .scaling import EndpointScaling
 
-VARIANT_NAME = "AllTraffic"  # guardrails need the same variant name in the old and the new configuration
-_PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, where the deployment names none
+VARIANT_NAME = "AllTraffic"  # an update needs the same variant name in the old and the new configuration
+_PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, if the deployment sets none
 
 
 class HostedModel(Construct):
-    """Built on the L1 resources: no L2 knows uncompressed weights, timeouts, host images or guardrails.
+    """An endpoint made of L1 resources, because no L2 has uncompressed weights, timeouts, host images or guardrails.
 
-    `name` is `<stack name>-<8 hex characters of the stack id>`: known before the endpoint exists, so that role, log
-    group and alarms can be bound to it, and new with each stack, so that nothing collides. `environment` is for the
-    functions that call the endpoint, `outputs` for the stack.
+    name: `<stack name>-<8 hex characters of the stack id>`. It is known before the endpoint exists, so that role, log
+    group and alarms can name it, and it differs for each stack, so that nothing collides.
+    environment: variables for the functions that call the endpoint. outputs: the stack's outputs.
 
-    model_handler: folder of an own model.py; None = the image's own code serves.
-    alarms: they notify; some of them, and the share of calls that the model fails, roll a bad update back.
+    model_handler: the folder of a handler, model.py; None = the image's own code serves.
+    alarms: all notify. Some of them, and the share of failed calls, also roll a bad update back.
     asynchronous: None = a real-time endpoint.
     """
 
@@ -74,7 +74,7 @@ class HostedModel(Construct):
         if deployment.alarms.idle_in_hours:
             idle = told.add_idle(dimensions, deployment.alarms.idle_in_hours)
             self.outputs["IdleAlarm"] = idle.alarm_name
-        # Bound to the new fleet: alarms on the whole endpoint would stop the update that heals it.
+        # Bound to the new configuration: alarms on the whole endpoint would also stop an update that repairs it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
         rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
@@ -85,7 +85,7 @@ class HostedModel(Construct):
 
     @property
     def arn(self) -> str:
-        """ARN of the endpoint."""
+        """The ARN of the endpoint."""
         return f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:endpoint/{self.name}"
 
     @property
@@ -104,17 +104,17 @@ class HostedModel(Construct):
         self._scaling = EndpointScaling(
             self, construct_id, endpoint_name=self.name, variant_name=VARIANT_NAME, hosting=self._hosting
         )
-        self._scaling.node.add_dependency(self._endpoint)  # made after and removed before the endpoint
+        self._scaling.node.add_dependency(self._endpoint)  # created after the endpoint and deleted before it
         return self._scaling
 
     def create_endpoint_last(self) -> None:
-        """Create the endpoint after all that the stack holds by now but its scaling, and delete it before them.
+        """Create the endpoint after everything else in the stack but its scaling, and delete it before them.
 
-        A failure elsewhere would else roll the stack back while the endpoint is `Creating`. SageMaker refuses to delete
-        it then: the stack ends as ROLLBACK_FAILED, and the instances bill on.
+        Otherwise a failure elsewhere could roll the stack back while the endpoint is `Creating`. SageMaker then refuses
+        to delete it, the stack ends as ROLLBACK_FAILED, and the instances go on billing.
         """
         scope, later = self, [self._endpoint, self._scaling]
-        while True:  # all that stands beside the endpoint, at each level up to the stack
+        while True:  # everything beside the endpoint, at each level up to the stack
             self._endpoint.node.add_dependency(*(each for each in scope.node.children if each not in later))
             if isinstance(scope, cdk.Stack):
                 return
@@ -130,7 +130,7 @@ class HostedModel(Construct):
             "LogGroup",
             retention_in_days=settings.retention_in_days,
             name=f"{ENDPOINT_LOGS}{self.name}",
-            removal_policy=cdk.RemovalPolicy.RETAIN,  # an endpoint that failed to start says why there
+            removal_policy=cdk.RemovalPolicy.RETAIN,  # kept, because it holds the reason of a failed start
         )
         _tag(log_group)
         return log_group
@@ -171,7 +171,7 @@ class HostedModel(Construct):
             "Configuration",
             kms_key_id=hosting.volume_kms_key_arn,
             async_inference_config=asynchronous,
-            # SageMaker's default is true, and it bills: a template says which.
+            # SageMaker's default is true, which costs money, so the template always says it.
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
                 enable_detailed_observability=hosting.detailed_observability
             ),
@@ -181,7 +181,7 @@ class HostedModel(Construct):
                     model_name=model.attr_model_name,
                     instance_type=None if pools else hosting.instance_types[0],
                     instance_pools=pools,
-                    initial_instance_count=max(hosting.instance_count.min, 1),  # no endpoint starts with none
+                    initial_instance_count=max(hosting.instance_count.min, 1),  # no endpoint starts with zero instances
                     initial_variant_weight=variant_weight(hosting),
                     volume_size_in_gb=hosting.volume_size_in_gb,
                     model_data_download_timeout_in_seconds=hosting.download_timeout_in_seconds,
@@ -210,7 +210,7 @@ class HostedModel(Construct):
                 blue_green_update_policy=sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
                     traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
                         type="ALL_AT_ONCE",
-                        wait_interval_in_seconds=0,  # the API demands it of every type
+                        wait_interval_in_seconds=0,  # the API requires it for every type
                     ),
                     termination_wait_in_seconds=hosting.update_wait_in_seconds,
                     # SageMaker takes 600 to 28,800.
@@ -220,7 +220,7 @@ class HostedModel(Construct):
                     alarms=[sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
                 ),
             ),
-            # With a fixed count it would make an edit of the count do nothing.
+            # With a fixed count it would void an edit of the count.
             retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
             exclude_retained_variant_properties=_not_retained(hosting.instance_count),
         )
@@ -229,8 +229,8 @@ class HostedModel(Construct):
         return endpoint
 
     def _allow_reading(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
-        # SageMaker refuses rollback alarms that the role may not read. A policy of its own: the model waits for the
-        # role's first one, and the alarms, which name the configuration, come after the model.
+        # SageMaker refuses rollback alarms that the role can't read. This is a second policy: the model waits for the
+        # first one, and the alarms, which name the configuration, come after the model.
         statement = iam.PolicyStatement(
             actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
         )
@@ -249,12 +249,12 @@ def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.Mo
 
 
 def _outlive_replacement(resource: cdk.CfnResource) -> None:
-    """Keep what an update replaces: SageMaker may have gone back to it while CloudFormation holds the update for done.
+    """Keep replaced resources: SageMaker may have rolled back to them although CloudFormation reports success.
 
-    terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes those that nobody uses.
+    terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes the unused ones.
     """
     resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
-    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both to be said
+    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both policies
     _tag(resource)
 
 
@@ -263,7 +263,10 @@ def _tag(resource: Construct) -> None:
 
 
 def _not_retained(count: InstanceCount) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:
-    """At no instances an update would start none and prove nothing: there it starts the configuration's one."""
+    """Return what an update does not take over from the running variant.
+
+    If min is 0, the current count is not retained: an update at zero would start no instance and prove nothing.
+    """
     if count.min:
         return None
     return [sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DesiredInstanceCount")]
@@ -281,7 +284,7 @@ def _routing(hosting: Hosting) -> sagemaker.CfnEndpointConfig.RoutingConfigPrope
 
 
 def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:
-    """In priority order: SageMaker takes the first type that it has."""
+    """Return the instance pools in priority order: SageMaker takes the first type with capacity."""
     return [
         sagemaker.CfnEndpointConfig.InstancePoolProperty(instance_type=name, priority=priority)
         for priority, name in enumerate(types, start=1)

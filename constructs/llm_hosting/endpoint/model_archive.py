@@ -1,4 +1,4 @@
-"""Model data with a handler, or with settings that the container reads from a file: an asset of the CDK."""
+"""Model data as a CDK asset: a handler, or settings that the container reads from a file."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from ..archive import pack
 
 
 class ModelArchive(Construct):
-    """`uri` is for an S3DataSource of type S3Object and compression Gzip. Raises ArchiveError.
+    """An archive for an S3DataSource of type S3Object with compression Gzip. Raises ArchiveError.
 
-    handler: folder of an own handler; None for the settings alone.
+    handler: the folder of a handler; None = settings alone.
     properties: the lines of serving.properties.
     """
 
@@ -26,18 +26,18 @@ class ModelArchive(Construct):
         digest = hashlib.sha256(content).hexdigest()
         name = f"asset.{digest}.tar.gz"
         (Path(cdk.Stage.of(self).outdir) / name).write_bytes(content)
-        # Not by an s3_assets.Asset, which would name the object <hash>.gz: SageMaker asks for the suffix .tar.gz.
+        # An s3_assets.Asset would name the object <hash>.gz, but SageMaker requires the suffix .tar.gz.
         self._location = cdk.Stack.of(self).synthesizer.add_file_asset(
             source_hash=f"{digest}.tar", file_name=name, packaging=cdk.FileAssetPackaging.FILE
         )
 
     @property
     def uri(self) -> str:
-        """`s3://bucket/key`."""
+        """The archive's address, `s3://bucket/key`."""
         url: str = self._location.s3_object_url
         return url
 
     def read_statement(self) -> iam.PolicyStatement:
-        """Permission to read this archive and nothing else in the bucket."""
+        """Return the permission to read this archive and nothing else in the bucket."""
         arn = f"arn:{cdk.Aws.PARTITION}:s3:::{self._location.bucket_name}/{self._location.object_key}"
         return iam.PolicyStatement(actions=["s3:GetObject"], resources=[arn])

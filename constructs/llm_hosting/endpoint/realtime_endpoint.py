@@ -15,7 +15,10 @@ _LONGEST_CALL = 480 * 1_000_000  # microseconds: SageMaker ends a stream after 8
 
 
 class RealtimeEndpoint(Construct):
-    """`environment` is for the functions that call the endpoint, `outputs` for the stack."""
+    """A real-time endpoint.
+
+    environment: variables for the functions that call it. outputs: the stack's outputs.
+    """
 
     def __init__(
         self,
@@ -43,9 +46,9 @@ class RealtimeEndpoint(Construct):
         self._hosted.grant(grantee, "sagemaker:InvokeEndpoint")
 
     def grant_stream(self, grantee: iam.IGrantable) -> None:
-        """Let a principal that may call this endpoint have answers streamed.
+        """Let a principal that may call this endpoint also stream answers.
 
-        SageMaker's API reference asks for InvokeEndpoint only; the list of IAM's actions has one for streams.
+        SageMaker's API reference names InvokeEndpoint only, but IAM's list of actions has one for streams.
         """
         self._hosted.grant(grantee, "sagemaker:InvokeEndpointWithResponseStream")
 
@@ -59,11 +62,11 @@ class RealtimeEndpoint(Construct):
 
 
 def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
-    """Share of 5XX answers, share of answers other than 2XX, 99th percentile of the model's latency.
+    """Return the alarms on the shares of 5XX answers and of all errors, and on the 99th percentile of latency.
 
-    Each invocation counts 1 or 0, so the average is the share, without metric math. Jobs may take 60 s each, so that
-    the latency of a good update depends on them: with jobs no latency rolls it back. The alarm is there all the same,
-    because a list of alarms that changes alone is an update of the endpoint, with new instances.
+    Each invocation counts 1 or 0, so that the average is the share, without metric math. A job may take 60 s, so with
+    jobs no latency rolls an update back. The alarm exists all the same, because a changed list of alarms alone would be
+    an update of the endpoint, with new instances.
     """
     latency = settings.latency_in_seconds * 1_000_000  # microseconds
     average, p99 = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.percentile(99)

@@ -11,12 +11,12 @@ Policy = autoscaling.CfnScalingPolicy
 Query = Policy.TargetTrackingMetricDataQueryProperty
 Tracking = Policy.TargetTrackingScalingPolicyConfigurationProperty
 
-# From AWS's example for asynchronous endpoints: longer than a woken instance takes to count in the metric.
+# From AWS's example for asynchronous endpoints: longer than a new instance needs to appear in the metric.
 _WAKE_COOLDOWN_IN_SECONDS = 300
 
 
 class EndpointScaling(Construct):
-    """Between the counts of `hosting`. The methods choose the metric that the count follows."""
+    """Scaling between the counts of `hosting.instance_count`. The methods choose the metric that the count follows."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, endpoint_name: str, variant_name: str, hosting: Hosting
@@ -35,7 +35,7 @@ class EndpointScaling(Construct):
         )
 
     def follow_requests_in_flight(self) -> None:
-        """Follow requests in flight per copy of the model; invocations per minute mislead where answers take long."""
+        """Follow the requests in flight per copy of the model. Invocations per minute mislead if answers take long."""
         target = self._settings.concurrent_requests_per_instance
         if len(self._types) > 1:
             metrics = Policy.CustomizedMetricSpecificationProperty(metrics=self._busiest_type())
@@ -47,7 +47,7 @@ class EndpointScaling(Construct):
         self._track("Policy", "ConcurrentRequests", target, predefined_metric_specification=metric)
 
     def follow_backlog(self) -> None:
-        """Follow the jobs that wait or run, per instance: a metric of asynchronous endpoints."""
+        """Follow the waiting and running jobs per instance, a metric of asynchronous endpoints."""
         metric = Policy.CustomizedMetricSpecificationProperty(
             namespace="AWS/SageMaker",
             metric_name="ApproximateBacklogSizePerInstance",
@@ -58,7 +58,7 @@ class EndpointScaling(Construct):
         self._track("Backlog", "Backlog", target, customized_metric_specification=metric)
 
     def wake(self) -> None:
-        """Start an instance for the first job at zero; tracking alone would wait for a backlog past its target."""
+        """Start an instance for the first job at zero. Target tracking alone waits for a backlog above its target."""
         policy = Policy(
             self,
             "Wake",
@@ -68,7 +68,7 @@ class EndpointScaling(Construct):
             step_scaling_policy_configuration=Policy.StepScalingPolicyConfigurationProperty(
                 adjustment_type="ChangeInCapacity",
                 metric_aggregation_type="Average",
-                # An alarm that stays on triggers each minute, and an instance takes minutes to start.
+                # An alarm that stays on acts each minute, and an instance takes minutes to start.
                 cooldown=_WAKE_COOLDOWN_IN_SECONDS,
                 step_adjustments=[Policy.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)],
             ),
@@ -89,14 +89,14 @@ class EndpointScaling(Construct):
             evaluation_periods=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for a policy of Auto Scaling's L1
+        alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for an L1 scaling policy
 
     def _busiest_type(self) -> list[object]:
-        """Average requests in flight per copy of the model on each type, and the highest of them.
+        """Return the metrics of the requests in flight per copy on each type, and the highest of them.
 
-        The highest, not a sum: the target is requests on one copy, as each average is, and a sum over the types would
-        scale out too early. A type without instances has no data. Application Auto Scaling takes no period here, so
-        data points are of a minute; those of the predefined metric are of ten seconds.
+        The target is requests on one copy, as is the average of a type, so a sum over the types would scale out early.
+        A type without instances has no data. Application Auto Scaling takes no period here, so a data point covers a
+        minute; that of the predefined metric covers ten seconds.
         """
         metrics = []
         for number, instance_type in enumerate(self._types, start=1):

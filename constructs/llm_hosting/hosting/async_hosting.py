@@ -1,4 +1,4 @@
-"""`hosting.mode: async`: an endpoint with a queue of its own, and a recorder of the results that it announces."""
+"""`hosting.mode: async`: an endpoint with its own queue, and the recorder, which reads the results it announces."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -16,7 +16,7 @@ from ..resolution import Resolution
 from ..sources import Sources
 
 _RECORD_TIMEOUT = Duration.seconds(30)
-_RESULT_DELAY_IN_SECONDS = 300  # the sweeper ends jobs with unread results, but later
+_RESULT_DELAY_IN_SECONDS = 300  # a lost message is no loss: the sweeper ends its job later
 
 
 class AsyncHosting(Construct):
@@ -63,7 +63,7 @@ class AsyncHosting(Construct):
     def add_functions(
         self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
     ) -> None:
-        """The recorder, and an alarm on results that it does not read."""
+        """Add the recorder, and an alarm on results that it does not read."""
         for topic in self._endpoint.topics:
             self.queue.subscribe(topic)
         record = HandlerFunction(

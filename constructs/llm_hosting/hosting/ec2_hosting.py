@@ -1,4 +1,4 @@
-"""`hosting.mode: ec2`: machines that take jobs from a queue, stop themselves when idle, and are started for a job."""
+"""`hosting.mode: ec2`: machines that a job starts, that take jobs from a queue, and that stop themselves when idle."""
 
 from aws_cdk import Aws, Duration, RemovalPolicy, Tags
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -22,7 +22,7 @@ from ..unique_name import unique_name
 
 _HIDDEN = Duration.seconds(
     30
-)  # SQS hides a message six times as long; one that comes back while its job runs is deleted
+)  # the queue hides a message for six times this; a message that comes back while its job runs is deleted
 _FIVE_MINUTES = Duration.minutes(5)
 
 _DESCRIBE_ANYWHERE = "ec2:DescribeInstances knows no narrower resource, and only reads."
@@ -33,7 +33,7 @@ _THESE_MACHINES = (
 
 
 class Ec2Hosting(Construct):
-    """Machines with a worker each, the queue that they take jobs from, and the task that tends them."""
+    """Machines with a worker on each, the queue of their jobs, and the tender, which starts and stops machines."""
 
     generate_handler = "generate_by_job"
 
@@ -66,7 +66,7 @@ class Ec2Hosting(Construct):
             "MachineLogGroup",
             retention_in_days=deployment.logs.retention_in_days,
             name=f"{MACHINE_LOGS}{unique_name()}",
-            removal_policy=RemovalPolicy.RETAIN,  # a set-up that failed says why there
+            removal_policy=RemovalPolicy.RETAIN,  # kept, because it holds the reason of a failed set-up
         )
         Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)
         role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group)
@@ -107,7 +107,7 @@ class Ec2Hosting(Construct):
     def add_functions(
         self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
     ) -> None:
-        """The tender, which starts and stops machines where nobody else did, and alarms on what it finds."""
+        """Add the tender, which starts machines for waiting jobs and stops broken ones, and alarms on what it finds."""
         every_minute.add_task(handler="tend_machines")
         tend = every_minute.function
         self._store.grant_change(tend)
@@ -136,7 +136,9 @@ class Ec2Hosting(Construct):
         )
         finding = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]"
         acknowledge(grantee.grant_principal, {finding: _THESE_MACHINES})
-        if key := self._hosting.volume_kms_key_arn:  # EC2 decrypts the volume by a grant that the starter makes
+        if (
+            key := self._hosting.volume_kms_key_arn
+        ):  # EC2 decrypts the volume with a grant that the starter of the machine makes
             iam.Grant.add_to_principal(
                 grantee=grantee,
                 actions=["kms:CreateGrant"],
@@ -146,7 +148,7 @@ class Ec2Hosting(Construct):
 
 
 def _metric(name: str) -> cloudwatch.Metric:
-    """A metric that `tend_machines` writes to its log by `inference_api.shared.metrics`."""
+    """Return a metric that `tend_machines` writes to its log with `inference_api.shared.metrics`."""
     return cloudwatch.Metric(
         namespace="Slipway",
         metric_name=name,

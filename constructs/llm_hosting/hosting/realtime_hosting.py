@@ -19,7 +19,7 @@ _WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
 
 
 class RealtimeHosting(Construct):
-    """A RealtimeEndpoint; where the deployment takes jobs, a queue before it and the worker between the two."""
+    """A RealtimeEndpoint and, if the deployment takes jobs, their queue and the worker that calls the endpoint."""
 
     generate_handler = "generate"
 
@@ -43,12 +43,12 @@ class RealtimeHosting(Construct):
 
     @property
     def queue(self) -> JobQueue:
-        """The jobs that wait for a worker."""
+        """The queue of jobs that wait for the worker."""
         assert self._queue, "the deployment takes no jobs"
         return self._queue
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function ask the model and, for a stream while the model is not ready, wait for a job."""
+        """Let a function call the model and, if the model is not ready for a stream, wait for a job."""
         self._endpoint.grant_invoke(grantee)
         self._endpoint.grant_describe(grantee)
         if self._streams:
@@ -66,14 +66,14 @@ class RealtimeHosting(Construct):
         self.queue.grant_send(grantee)
 
     def grant_tend(self, grantee: iam.IGrantable) -> None:
-        """Let the sweeper put jobs into the queue again, once it is empty."""
+        """Let the sweeper put jobs into an empty queue again."""
         self.queue.grant_send(grantee)
         self.queue.grant_count(grantee)
 
     def add_functions(
         self, scope: Construct, handlers: Handlers, alarms: AlarmGroup, every_minute: EveryMinute
     ) -> None:
-        """The worker."""
+        """Add the worker."""
         assert self._store
         work = HandlerFunction(
             scope,

@@ -11,7 +11,7 @@ _FIVE_MINUTES = Duration.minutes(5)
 
 
 class JobAlarms(AlarmGroup):
-    """oldest_job: metric with the age, in seconds, of the job that has waited longest."""
+    """The alarms of jobs. oldest_job: the metric with the age in seconds of the job that has waited longest."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class JobAlarms(AlarmGroup):
 
 
 def _metric(name: str, statistic: str) -> cloudwatch.Metric:
-    """A metric that the functions write to their logs by `inference_api.shared.metrics`."""
+    """Return a metric that the functions write to their logs with `inference_api.shared.metrics`."""
     return cloudwatch.Metric(
         namespace="Slipway",
         metric_name=name,

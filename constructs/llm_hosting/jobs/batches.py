@@ -1,4 +1,4 @@
-"""OpenAI's Files and Batch API: the driver of batches, and an alarm on batches that do not go on."""
+"""OpenAI's Files and Batch API: the driver of batches, and an alarm on batches that are stuck."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -17,7 +17,7 @@ from .store import JobStore
 
 
 class Batches(Construct):
-    """Each line of a batch is a job; rows are in the table of jobs, files in its bucket."""
+    """Batches, each line of which is a job. Their rows are in the job table, their files in the job bucket."""
 
     def __init__(self, scope: Construct, construct_id: str, *, store: JobStore, alarms: Alarms) -> None:
         super().__init__(scope, construct_id)
@@ -37,7 +37,7 @@ class Batches(Construct):
         grant_announce(short, "Batch Waits")
 
     def add_driver(self, every_minute: EveryMinute, hosting: HostingMode) -> None:
-        """Each minute, and at once for the event of a batch that waits."""
+        """Run the driver each minute, and at once when an event says that a batch waits."""
         every_minute.add_task(handler="advance_batches")
         driver = every_minute.function
         self._store.grant_advance(driver)

@@ -1,4 +1,4 @@
-"""The functions of jobs: who holds callers, and what keeps jobs going."""
+"""The functions of jobs: the one that holds callers, and those that move jobs on."""
 
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -46,7 +46,7 @@ class JobFunctions(Construct):
         hosting.add_functions(self, handlers, alarm_group, self._every_minute)
 
     def add_poll(self, api: InferenceApi) -> lambda_.Function:
-        """The function that holds callers until a job ends."""
+        """Add the function that holds callers until a job ends."""
         poll = api.add_function(handler="poll_job", memory_in_mb=_HOLD_MEMORY_IN_MB)
         self._store.grant_wait(poll)
         return poll
@@ -60,7 +60,7 @@ class JobFunctions(Construct):
         grant_announce(short, "Job Ended")
 
     def add_batches(self, short: lambda_.Function) -> None:
-        """OpenAI's Files and Batch API; short: the function of the short routes."""
+        """Add OpenAI's Files and Batch API. short: the function of the short routes."""
         batches = Batches(self, "Batches", store=self._store, alarms=self._alarm_settings)
         batches.grant_routes(short)
         batches.add_driver(self._every_minute, self._hosting)

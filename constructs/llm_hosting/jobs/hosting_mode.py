@@ -14,10 +14,11 @@ from .queue import JobQueue
 
 
 class HostingMode(Protocol):
-    """The model, and how requests and jobs reach it.
+    """The model, and the way that requests and jobs take to it.
 
-    generate_handler: handler of POST /generate. environment: variables of every function. outputs: of the stack.
-    queue: in front of the model or behind it; only where jobs are taken.
+    generate_handler: the handler of POST /generate. environment: variables for every function.
+    outputs: the stack's outputs.
+    queue: the queue in front of the model, or behind it; only if the deployment takes jobs.
     """
 
     generate_handler: str
@@ -45,7 +46,10 @@ class HostingMode(Protocol):
         """Add the functions, tasks and alarms that only this mode has."""
 
     def create_endpoint_last(self) -> None:
-        """Create the endpoint, which costs most and can't be deleted while it starts, after all else in the stack."""
+        """Create the endpoint after everything else in the stack.
+
+        It costs most, and it can't be deleted while it starts.
+        """
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has waited for the model."""

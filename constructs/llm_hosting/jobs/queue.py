@@ -1,4 +1,4 @@
-"""A queue whose messages a function handles, and its dead-letter queue."""
+"""An SQS queue whose messages a function handles, and its dead-letter queue."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -20,10 +20,10 @@ _QUEUE_HAS_ONE = "A message that keeps failing goes to the dead-letter queue of 
 
 
 class JobQueue(Construct):
-    """Encrypted by SQS, over TLS only. `outputs`: of the stack."""
+    """A queue that SQS encrypts and that takes TLS only. `outputs`: the stack's outputs."""
 
     def __init__(self, scope: Construct, construct_id: str, *, timeout: Duration) -> None:
-        """timeout: of the function that handles the messages."""
+        """timeout: the timeout of the function that handles the messages."""
         super().__init__(scope, construct_id)
         self._dead_letters = sqs.Queue(
             self,
@@ -47,7 +47,7 @@ class JobQueue(Construct):
         self.outputs = {"JobQueue": self._queue.queue_name, "JobDeadLetters": self._dead_letters.queue_name}
 
     def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int) -> None:
-        """Let a function handle the messages; the ones that it reports as failed come back."""
+        """Let a function handle the messages. A message that it reports as failed comes back."""
         self._allow(function, "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
         source = function.add_event_source_mapping(
             "Messages",
@@ -59,7 +59,7 @@ class JobQueue(Construct):
         acknowledge(source, {"Serverless-LambdaEventSourceMappingDestination": _QUEUE_HAS_ONE})
 
     def subscribe(self, topic: sns.ITopic) -> None:
-        """Receive a topic's messages as they were published."""
+        """Receive a topic's messages in their raw form."""
         topic.add_subscription(
             subscriptions.SqsSubscription(self._queue, raw_message_delivery=True, dead_letter_queue=self._dead_letters)
         )
@@ -73,21 +73,21 @@ class JobQueue(Construct):
         self._allow(grantee, "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
 
     def grant_count(self, grantee: iam.IGrantable) -> None:
-        """Let a function see how many messages there are."""
+        """Let a function read the number of messages."""
         self._allow(grantee, "GetQueueAttributes")
 
     def grant_postpone(self, grantee: iam.IGrantable) -> None:
-        """Let the function that handles a message decide when it comes back."""
+        """Let the function that handles a message set when it comes back."""
         self._allow(grantee, "ChangeMessageVisibility")
 
     def metric_oldest_message(self) -> cloudwatch.Metric:
-        """Seconds that the oldest message has been in the queue."""
+        """Return the age of the oldest message in seconds."""
         return self._queue.metric_approximate_age_of_oldest_message(
             statistic=cloudwatch.Stats.MAXIMUM, period=Duration.minutes(1)
         )
 
     def metric_dead_letters(self) -> cloudwatch.Metric:
-        """The number of messages in the dead-letter queue."""
+        """Return the number of messages in the dead-letter queue."""
         return self._dead_letters.metric_approximate_number_of_messages_visible(
             statistic=cloudwatch.Stats.MAXIMUM, period=Duration.minutes(1)
         )

@@ -23,10 +23,11 @@ _NO_ACCESS_LOG = (
 
 
 class JobStore(Construct):
-    """Outlives its stack unless `jobs.on_destroy` says otherwise; table and bucket carry the stack's name as a tag.
+    """The table and the bucket of jobs. They outlive the stack unless `jobs.on_destroy` says otherwise.
 
-    Each `grant_*` allows the actions of one kind of handler, below the folders that it uses. `outputs`: of the stack.
-    usage: where the tokens of jobs are counted; None = nowhere.
+    Both carry the stack's name as a tag. Each `grant_*` allows the actions of one kind of handler, in the folders that
+    it uses. `outputs`: the stack's outputs.
+    usage: the table that counts the tokens of jobs; None = tokens are not counted.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class JobStore(Construct):
         cdk.Tags.of(self._table).add(CONTENT_TAG, "jobs")
 
     def location(self, folder: Folder) -> str:
-        """`s3://bucket/folder`."""
+        """Return the folder's address, `s3://bucket/folder`."""
         return f"s3://{self.bucket_name}/{folder}"
 
     def grant_submit(self, grantee: iam.IGrantable) -> None:
@@ -68,7 +69,7 @@ class JobStore(Construct):
         self._allow_rows(grantee, "BatchGetItem")
 
     def grant_change(self, grantee: iam.IGrantable) -> None:
-        """Let a function change rows, and quota slots with them: a transaction is authorized by its parts."""
+        """Let a function change rows and quota slots. IAM authorizes each part of a transaction."""
         self._allow_rows(grantee, "GetItem", "PutItem", "UpdateItem")
 
     def grant_end(self, grantee: iam.IGrantable) -> None:
@@ -98,7 +99,7 @@ class JobStore(Construct):
         self._allow_files(grantee, "s3:GetObject", "input")
 
     def grant_read_results(self, grantee: iam.IGrantable) -> None:
-        """Let a function read outputs, and a pinned version, which is an action of its own."""
+        """Let a function read outputs. Reading a pinned version is an IAM action of its own."""
         self._allow_files(grantee, "s3:GetObject", "output")
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
 
@@ -137,7 +138,7 @@ class JobStore(Construct):
             "Table",
             partition_key=dynamodb.Attribute(name="pk", type=_TEXT),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key of AWS's own: no request to KMS for each read
+            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key that AWS owns, so that no read asks KMS
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
@@ -145,7 +146,7 @@ class JobStore(Construct):
             deletion_protection=settings.deletion_protection,
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if kept else cdk.RemovalPolicy.DESTROY,
         )
-        # Only rows of jobs have these attributes, and only due ones the second pair.
+        # Sparse indexes: only jobs have the first pair of attributes, and only due jobs the second.
         for name, partition, (sort, kind) in (
             ("by_owner", "owner", ("listed_at", _TEXT)),
             ("by_due", "due_shard", ("due_at", _NUMBER)),
@@ -175,7 +176,9 @@ class JobStore(Construct):
             # CloudFormation deletes empty buckets only, so destroying the stack would fail.
             removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
-        bucket.policy.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)  # TLS only as long as it lives
+        bucket.policy.apply_removal_policy(
+            cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        )  # the rule that demands TLS must live as long as the bucket
         acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
         return bucket
 
@@ -188,7 +191,7 @@ class JobStore(Construct):
         iam.Grant.add_to_principal(grantee=grantee, actions=["dynamodb:Query"], resource_arns=[arn])
 
     def _allow_listing(self, grantee: iam.IGrantable) -> None:
-        # Without it, or with a condition on the prefix, a missing object looks like a forbidden one.
+        # Without it, or with a condition on the prefix, S3 answers 403 for a missing object.
         arn = self._bucket.bucket_arn
         iam.Grant.add_to_principal(grantee=grantee, actions=["s3:ListBucket"], resource_arns=[arn])
 

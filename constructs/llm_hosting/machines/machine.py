@@ -1,4 +1,4 @@
-"""One machine of `hosting.mode: ec2`: launch template, instance, and the wait for its word that it is set up."""
+"""One machine of `hosting.mode: ec2`: launch template, instance, and the wait until the instance reports its set-up."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from ..resolution import Resolution
 from .network import MachineNetwork
 from .user_data import user_data
 
-_ROOT_DEVICE = "/dev/xvda"  # of Amazon Linux
+_ROOT_DEVICE = "/dev/xvda"  # the root device of Amazon Linux
 _NO_DETAILED_MONITORING = "An alarm goes off when the machine's worker is unwell, which tells more than its CPU."
 _MAY_BE_TERMINATED = (
     "A machine holds nothing that its stack could not make again, and protection would keep an update or a destroy "
@@ -25,12 +25,12 @@ _MAY_BE_TERMINATED = (
 
 
 class Machine(Construct):
-    """`id`: of the instance.
+    """A machine. `id` is the id of its EC2 instance.
 
-    Another content makes another launch template, and hence another instance; nothing else does. Its wait has a new id,
-    too, because CloudFormation can't update a wait condition, nor use a handle twice.
+    Only a changed content makes another launch template, and so replaces the instance. The wait condition gets a new id
+    with it, because CloudFormation can't update a wait condition or use its handle twice.
 
-    number: from 0 on. code: `s3://` address of the zip that the machine unpacks.
+    number: the machine's number, from 0. code: the `s3://` address of the zip that the machine unpacks.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Machine(Construct):
 
 
 def _model_variables(deployment: Deployment) -> dict[str, str]:
-    """Empty where the deployment says nothing."""
+    """Return the variables of the model; empty for settings that the deployment leaves out."""
     model, serving = deployment.model, deployment.serving
     return {
         "MODEL_REVISION": deployment.revision or "",
@@ -107,7 +107,7 @@ def _launch_data(
 ) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
     template, hosting = ec2.CfnLaunchTemplate, resolution.deployment.hosting
     return template.LaunchTemplateDataProperty(
-        image_id=resolution.image,  # of the day of the launch, until the machine is replaced
+        image_id=resolution.image,  # the image of the day of the launch stays until the machine is replaced
         instance_type=hosting.instance_types[0],
         iam_instance_profile=template.IamInstanceProfileProperty(arn=profile_arn),
         instance_initiated_shutdown_behavior="stop",

@@ -17,9 +17,9 @@ from .role import MachineRole
 
 
 class Machines(Construct):
-    """`ids`: of the instances, by their numbers, with commas between.
+    """The machines of a deployment. `ids`: their instance ids in the order of their numbers, separated by commas.
 
-    environment: variables of the worker and of the model beside it.
+    environment: variables for the worker and for the model beside it.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Machines(Construct):
         self.ids = ",".join(machine.id for machine in self._machines)
 
     def create_last(self) -> None:
-        """Create the machines after all that the stack holds by now, and terminate them before it.
+        """Create the machines after everything else in the stack, and terminate them first.
 
-        A failure elsewhere then finds no machine that bills, and a machine finds all that it calls.
+        So no machine bills while something else fails, and everything that a machine calls exists.
         """
         machines = tuple(f"{machine.node.path}/" for machine in self._machines)
         resources = [each for each in cdk.Stack.of(self).node.find_all() if isinstance(each, cdk.CfnResource)]
@@ -68,7 +68,7 @@ class Machines(Construct):
 
 
 def _copy_code(sources: Sources, folder: Path) -> None:
-    """`inference_api` for the worker, without the routes; `generation` for the model, `machine` for the set-up."""
+    """Copy `inference_api` without its routes for the worker, `generation` for the model, `machine` for the set-up."""
     unused = shutil.ignore_patterns("__pycache__", "handlers", "batches")
     for source in (sources.functions / "inference_api", sources.models / "generation", sources.models / "machine"):
         shutil.copytree(source, folder / source.name, ignore=unused)

@@ -1,4 +1,4 @@
-"""Where the machines of `hosting.mode: ec2` stand: subnets that lead out, and a security group without a way in."""
+"""The network of the machines: subnets with a route to the internet, and a security group that lets nothing in."""
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -16,10 +16,10 @@ _OUT = ec2.CfnSecurityGroup.EgressProperty(
 
 
 class MachineNetwork(Construct):
-    """`subnet_ids`, which machines take in turn, and `security_group_id`.
+    """`subnet_ids`, which the machines take in turn, and `security_group_id`.
 
-    has_public_addresses: whether machines reach the internet by an address of their own.
-    given: a network of the user's; None = a VPC with two public subnets, no NAT, no way in.
+    has_public_addresses: whether machines have public addresses.
+    given: the user's own network; None = a new VPC with two public subnets, no NAT gateway and no ingress.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, given: Vpc | None) -> None:
@@ -48,10 +48,10 @@ class MachineNetwork(Construct):
             max_azs=2,
             nat_gateways=0,
             subnet_configuration=[
-                # A machine asks for its address itself; nothing else that may land here gets one.
+                # A machine's launch template asks for its address; nothing else in the subnet gets one.
                 ec2.SubnetConfiguration(name="Public", subnet_type=ec2.SubnetType.PUBLIC, map_public_ip_on_launch=False)
             ],
-            restrict_default_security_group=False,  # a custom resource; no machine is in that group
+            restrict_default_security_group=False,  # it would need a custom resource, and no machine is in that group
         )
         acknowledge(vpc, {"AwsSolutions-VPC7": _NO_FLOW_LOG})
         return vpc

@@ -9,7 +9,7 @@ from ..jobs.events import grant_announce
 from ..log_group import LogGroup
 from ..weights.staged_weights import reading_weights
 
-# What a session needs (Systems Manager User Guide, "Minimal Session Manager permissions"); no service but it has them.
+# What a session needs (Systems Manager User Guide, "Minimal Session Manager permissions").
 _SESSIONS = (
     "ssm:UpdateInstanceInformation",
     "ssmmessages:CreateControlChannel",
@@ -24,9 +24,9 @@ _SESSIONS_ANYWHERE = (
 
 
 class MachineRole(iam.Role):
-    """Reads weights and the Hub's token, writes logs, announces ended jobs, takes sessions; no permission of EC2's.
+    """Lets a machine read weights and the Hub's token, write logs, announce ended jobs and take sessions.
 
-    What it may do with jobs is granted by the store and the queue. A machine stops by powering itself off.
+    It has no permission for EC2: a machine stops by powering itself off. The store and the queue grant the rest.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, model: Model, log_group: LogGroup) -> None:

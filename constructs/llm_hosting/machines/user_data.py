@@ -7,10 +7,10 @@ from pathlib import Path
 def user_data(
     *, code: str, variables: Mapping[str, str], number: int, renewal: int, timeout: int, signal_url: str
 ) -> str:
-    """user_data.sh with these values, which may hold tokens of the CDK.
+    """Return user_data.sh with these values, which may hold CDK tokens.
 
-    variables: one line each, NAME=value, as systemd reads it. Values hold no line break, and no backslash, which it
-    would take for an escape. timeout: how long CloudFormation waits for the set-up, in seconds.
+    variables: each becomes a line NAME=value for systemd. A value must hold no line break and no backslash.
+    timeout: how many seconds CloudFormation waits for the set-up.
     """
     values = {
         "@CODE@": code,

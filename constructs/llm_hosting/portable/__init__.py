@@ -1,1 +1,1 @@
-"""The portable rendering: the CDK's template -> one that needs no bootstrap, no asset and no CDK."""
+"""The portable rendering turns the CDK's template into one that needs no bootstrap, no assets and no CDK."""

@@ -1,4 +1,4 @@
-"""Names in a portable template that would grow with the stack's: `StackSet-<set>-<36 characters>` in a set."""
+"""Names in a portable template that must not contain the stack's: a StackSet's is `StackSet-<set>-<36 characters>`."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _UNIQUE = {"Fn::Select": [0, {"Fn::Split": ["-", _GUID]}]}
 
 
 def with_own_name(value: Any, name: str) -> Any:
-    """`<name>-<8 hex>` wherever the CDK's template has `<stack name>-<8 hex>`: endpoint, log group, roles."""
+    """Replace `<stack name>-<8 hex>` by `<name>-<8 hex>`: in the names of endpoint, log group and roles."""
     if isinstance(value, list):
         return [with_own_name(each, name) for each in value]
     if not isinstance(value, dict):

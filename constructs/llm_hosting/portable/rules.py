@@ -1,4 +1,4 @@
-"""Rules of a portable template that no parameter brings with it."""
+"""Rules of a portable template that belong to no parameter."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from .editing.places import Template
 
 
 def region_rule(template: Template) -> dict[str, Any]:
-    """Refuse a region in which AWS publishes no images; empty where the template names no image of AWS's."""
+    """Return a rule that refuses regions without AWS's images; empty if the template names none of these images."""
     for mapping in template["Mappings"].values():
         if all("Account" in row for row in mapping.values()):
             return {

@@ -1,4 +1,4 @@
-"""Logical ids that hold a hash: another content has to make another resource, also where a parameter brings it."""
+"""Logical ids with a hash of the content: other content must make another resource, also if a parameter holds it."""
 
 import hashlib
 import json
@@ -12,11 +12,12 @@ _ARTEFACTS = re.compile(r"RoleArtefacts[0-9a-f]{8}")
 
 
 def salt(template: Template, values: Mapping[str, str], own: Mapping[str, str]) -> None:
-    """Give new ids to resources that change with these values, as the CDK gives for other settings.
+    """Give new ids to resources that change with these values, as the CDK does for other settings.
 
-    An API answers by its deployment's copy of its policy; instances of both fleets of an update start by their own
-    policy of the role. Machines keep their ids: a value of one group of a fleet would replace those of all groups.
-    values: of parameters; those that are empty, a parameter's default or the deployment's own value change no id.
+    An API answers by the copy of its policy in its deployment. During an update, old and new instances start with the
+    role's policy of their own configuration. Machines keep their ids: a value of one group of a fleet would replace the
+    machines of all groups.
+    values: values of parameters. An empty value, a parameter's default and the deployment's own value change no id.
     """
     known = {name: own.get(name, each.get("Default")) for name, each in template["Parameters"].items()}
     other = {name: value for name, value in values.items() if name in known and value not in ("", known[name])}
@@ -29,14 +30,14 @@ def salt(template: Template, values: Mapping[str, str], own: Mapping[str, str]) 
 
 
 def _hashed(template: Template) -> Iterator[tuple[list[str], Any]]:
-    """Ids that change together, and the content that their hash is of."""
+    """Yield ids that change together, and the content that their hash covers."""
     resources = template["Resources"]
     yield list(of_type(template, "AWS::ApiGateway::Deployment")), of_type(template, "AWS::ApiGateway::RestApi")
     yield from (([name], resources[name]) for name in resources if _ARTEFACTS.search(name))
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """A policy's name is its id, too: the old policy's end would else take the new one away."""
+    """Rename a resource. A policy also gets a new name: otherwise deleting the old policy would delete the new one."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A CDK template -> the same resources as one portable template."""
+"""Turns a CDK template into a portable template with the same resources."""
 
 import copy
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from .parameters.parameters import archive_parameter, parameters_of
 from .rules import region_rule
 from .salt import salt
 
-MOST_BYTES_IN_REQUEST = 51_200  # TemplateBody of CreateStack and CreateStackSet
-MOST_BYTES_IN_BUCKET = 1_000_000  # TemplateURL: "1 MB", the smaller of its two readings
+MOST_BYTES_IN_REQUEST = 51_200  # the limit of TemplateBody in CreateStack and CreateStackSet
+MOST_BYTES_IN_BUCKET = 1_000_000  # the limit of TemplateURL, "1 MB", in the smaller of its two readings
 
 _BOOTSTRAP = {"Parameters": "BootstrapVersion", "Rules": "CheckBootstrapVersion"}
 _SHORT = 20
@@ -27,9 +27,10 @@ _SECTIONS = ("Description", "Metadata", "Parameters", "Rules", "Conditions", "Ma
 
 @dataclass(frozen=True)
 class PortableTemplate:
-    """content: the template. parameters: the deployment's own values where the template has no such default.
+    """A portable template.
 
-    archives: objects by their key, for the buckets `<ArchiveBucketPrefix>-<region>`.
+    content: the template. parameters: the deployment's own values that the template does not have as defaults.
+    archives: objects by their keys, for the buckets `<ArchiveBucketPrefix>-<region>`.
     """
 
     content: Template
@@ -37,7 +38,7 @@ class PortableTemplate:
     archives: dict[str, bytes] = field(default_factory=dict)
 
     def body(self) -> str:
-        """As YAML, in which code and scripts stand as they were written."""
+        """Return the template as YAML, in which code and scripts stay readable."""
         ordered = {name: self.content[name] for name in _SECTIONS if self.content.get(name)}
         text: str = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
         return text
@@ -51,9 +52,10 @@ def portable_template(
     values: Mapping[str, str],
     code: Code = "inline",
 ) -> PortableTemplate:
-    """template: the CDK's, of a deployment of that name, for every region. assets: files and folders by object key.
+    """Return the portable template of a deployment.
 
-    values: of parameters, where they are known: some ids hold a hash of them. code: where that of functions stands.
+    template: the CDK's template of the deployment with that name. assets: files and folders by object key.
+    values: the known values of parameters, because some ids hold a hash of them. code: the form of the functions' code.
     Raises InlineCodeError.
     """
     content, archives = without_assets(without_bootstrap(template), assets, code)
@@ -74,7 +76,7 @@ def portable_template(
 
 
 def without_bootstrap(template: Template) -> Template:
-    """A copy without the CDK's own parameter, rule and metadata."""
+    """Return a copy without the CDK's own parameter, rule and metadata."""
     content = copy.deepcopy(template)
     for section, name in _BOOTSTRAP.items():
         content[section].pop(name)
@@ -85,18 +87,18 @@ def without_bootstrap(template: Template) -> Template:
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     def ignore_aliases(self, data: Any) -> bool:
-        """CloudFormation reads no aliases."""
+        """Write no YAML aliases: CloudFormation does not read them."""
         return True
 
 
 def _text(dumper: Any, text: str) -> Any:
-    # Readers of YAML disagree on which of these are numbers: 012345678901 (an account), 12e5678 (a tag of an image).
+    # YAML readers disagree on which of these are numbers: 012345678901 (an account), 12e5678 (an image's tag).
     style = "|" if "\n" in text else "'" if text[:1].isdigit() else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _list(dumper: Any, items: list[Any]) -> Any:
-    """Short texts, such as the values of a parameter, on one line."""
+    """Write a list of short texts, such as the values of a parameter, on one line."""
     short = all(isinstance(each, str) and len(each) <= _SHORT for each in items)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
 

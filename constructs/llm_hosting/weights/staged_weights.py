@@ -8,7 +8,7 @@ from ..deployment.model import Model
 
 
 def reading_weights(role: iam.Role, model: Model) -> list[iam.PolicyStatement]:
-    """Statements for this role: the objects below `model.weights`, and their key; none without staged weights."""
+    """Return statements that let the role read the objects below `model.weights` with their key; none without them."""
     if not model.weights:
         return []
     bucket, _, prefix = model.weights.removeprefix("s3://").partition("/")

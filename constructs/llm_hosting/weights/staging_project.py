@@ -16,16 +16,16 @@ from ..log_group import LogGroup
 _COMPUTE_TYPE = "BUILD_GENERAL1_MEDIUM"
 _IMAGE = "aws/codebuild/amazonlinux-x86_64-standard:5.0"
 _PYTHON = "3.12"
-_TIMEOUT_IN_MINUTES = 2160  # the most that CodeBuild takes; the next build goes on from there
+_TIMEOUT_IN_MINUTES = 2160  # the longest that CodeBuild allows; the next build continues there
 
 
 class StagingProject(Construct):
-    """Runs `python -m slipway stage` on a machine of CodeBuild, each time somebody starts a build.
+    """A CodeBuild project. Each build runs `python -m slipway stage`.
 
-    Built on the L1 resource: the L2 lets the role read the whole bucket of assets, and write any log group and report.
+    It uses the L1 resource, because the L2 would let the role read the whole asset bucket and write any log and report.
 
     source: an archive with `slipway/`, `constructs/`, `requirements.txt` and the deployment's file.
-    deployment: the file's name in there, without `.yaml`.
+    deployment: the name of the deployment's file in that archive, without `.yaml`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class StagingProject(Construct):
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type="LINUX_CONTAINER", compute_type=_COMPUTE_TYPE, image=_IMAGE
             ),
-            # CodeBuild's default; named because cdk-nag reports a project without a key.
+            # CodeBuild's default, named because cdk-nag reports a project without a key.
             encryption_key=f"arn:{cdk.Aws.PARTITION}:kms:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:alias/aws/s3",
             logs_config=codebuild.CfnProject.LogsConfigProperty(
                 cloud_watch_logs=codebuild.CfnProject.CloudWatchLogsConfigProperty(
@@ -75,7 +75,7 @@ class StagingProject(Construct):
             timeout_in_minutes=_TIMEOUT_IN_MINUTES,
             concurrent_build_limit=1,
         )
-        project.node.add_dependency(self._role)  # its policy, too: the first build may be started at once
+        project.node.add_dependency(self._role)  # with its policy, because the first build may start at once
         self.name = project.ref
 
     def _allow_running(self, source: assets.Asset) -> None:
@@ -85,7 +85,7 @@ class StagingProject(Construct):
         self.log_group.grant_write(self._role)
 
     def _allow_staging(self, weights: str, key_arn: str | None) -> None:
-        """The permissions in docs/weights.md: the prefix, and the manifest beside it."""
+        """Grant the permissions that docs/weights.md lists: the prefix, and the manifest beside it."""
         bucket, _, prefix = weights.removeprefix("s3://").partition("/")
         bucket_arn = f"arn:{cdk.Aws.PARTITION}:s3:::{bucket}"
         manifest = f".slipway/{prefix}manifest.json"
@@ -104,7 +104,7 @@ class StagingProject(Construct):
 
 
 def _build_specification(deployment: str) -> dict[str, object]:
-    """CodeBuild reads YAML, and JSON is YAML."""
+    """Return the build specification as JSON, which CodeBuild reads as YAML."""
     install = "python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt"
     return {
         "version": 0.2,

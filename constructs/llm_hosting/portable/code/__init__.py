@@ -1,1 +1,1 @@
-"""The functions' code, inline in a template or as archives beside it."""
+"""The functions' code, as text in a template or as archives beside it."""

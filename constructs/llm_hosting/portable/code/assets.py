@@ -1,4 +1,4 @@
-"""Assets out of a template: the functions' code inline, or with all else as archives in a bucket of each region."""
+"""Takes the assets out of a template: code of functions becomes text, other assets become archives in buckets."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from ..editing.places import Template
 from .import_closure import Files, import_closure
 from .index_file import BEGINNING, files_below, package_line, text_of
 
-ARCHIVE_BUCKET_PREFIX = "ArchiveBucketPrefix"  # a parameter of the portable template
+ARCHIVE_BUCKET_PREFIX = "ArchiveBucketPrefix"  # the name of a parameter of the portable template
 _ASSET_BUCKET = re.compile(r"cdk-[a-z0-9]+-assets-\$\{AWS::AccountId\}-\$\{AWS::Region\}")
 _ARCHIVE_BUCKET = f"${{{ARCHIVE_BUCKET_PREFIX}}}-${{AWS::Region}}"
 
@@ -19,20 +19,22 @@ Code = Literal["inline", "archive"]
 
 
 class TemplateWithoutAssets(NamedTuple):
-    """archives: the bytes of the objects that the archive buckets must hold, by key."""
+    """The template, and the objects that the archive bucket of each region must hold, by their keys."""
 
     content: Template
     archives: dict[str, bytes]
 
 
 def without_assets(template: Template, assets: Mapping[str, Path], code: Code) -> TemplateWithoutAssets:
-    """assets: the files and folders of the cloud assembly by the object keys that the template names.
+    """Return the template without assets.
 
-    code: that of functions; inline it is put together from `Mappings.Code`. What else names an asset gets the bucket
-    `<ArchiveBucketPrefix>-<region>`; the parameter is the caller's to declare where there are archives. Raises
+    assets: the files and folders of the cloud assembly by the object keys that the template names.
+
+    code: the form of the functions' code; `inline` code stands in `Mappings.Code`. Every other asset is read from the
+    bucket `<ArchiveBucketPrefix>-<region>`. If there are archives, the caller declares that parameter. Raises
     InlineCodeError.
     """
-    # The bucket of assets is always named in an Fn::Sub, which takes the parameter as well.
+    # The CDK names the asset bucket in an Fn::Sub, which can also hold the parameter.
     content = json.loads(_ASSET_BUCKET.sub(_ARCHIVE_BUCKET, json.dumps(template)))
     if code == "inline":
         functions = [each["Properties"] for each in content["Resources"].values() if _has_asset(each, assets)]
@@ -50,12 +52,14 @@ def _has_asset(resource: dict[str, Any], assets: Mapping[str, Path]) -> bool:
 
 
 def _put_inline(functions: list[dict[str, Any]], files: Files) -> dict[str, dict[str, str]]:
-    """Give each function the files that it needs; their texts, by the functions that share them and by folder."""
+    """Give each function the files that it needs. Return their texts by the functions that share them and by folder."""
     needed = {each["Handler"]: import_closure(each["Handler"].rpartition(".")[0], files) for each in functions}
     parts: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for path in sorted(frozenset[str]().union(*needed.values())):
         users = tuple(handler for handler, paths in needed.items() if path in paths)
-        folder = re.sub("[^A-Za-z0-9]", "", path.rpartition("/")[0])  # all that names in mappings may hold
+        folder = re.sub(
+            "[^A-Za-z0-9]", "", path.rpartition("/")[0]
+        )  # the only characters that a name in a mapping may hold
         parts.setdefault((users, folder or "root"), []).append(path)
     for each in functions:
         *package, name, attribute = each["Handler"].split(".")
@@ -75,7 +79,7 @@ def _found(*keys: str) -> dict[str, Any]:
 
 
 def _name(handlers: tuple[str, ...]) -> str:
-    """`GeneratePollJob` for the two."""
+    """Return the mapping's name of functions that share files, such as `GeneratePollJob`."""
     return "".join(each.split(".")[-2].title().replace("_", "") for each in handlers)
 
 

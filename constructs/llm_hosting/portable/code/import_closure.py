@@ -1,17 +1,18 @@
-"""A module of a folder -> the files that it needs."""
+"""Finds the files that a module of a folder needs."""
 
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import resolve_name
 
-Files = Mapping[str, bytes]  # by path
+Files = Mapping[str, bytes]  # files by path
 
 
 def import_closure(module: str, files: Files) -> frozenset[str]:
-    """Paths of the modules that it imports at any time, and of all files that are no modules.
+    """Return the paths of all modules that it may import, and of all files that are not modules.
 
-    An import counts wherever it stands. A string that is a module's whole name counts as one: for import_module.
+    Every import counts, also one inside a function. A string that is the full name of a module counts as well, because
+    import_module takes such strings.
     """
     found = {path for path in files if not path.endswith(".py")}
     todo = [module]
@@ -24,7 +25,7 @@ def import_closure(module: str, files: Files) -> frozenset[str]:
     return frozenset(found)
 
 
-@cache  # the functions of a template share most of their modules
+@cache  # parsed once: the functions of a template share most of their modules
 def _named_modules(source: bytes, path: str) -> frozenset[str]:
     return frozenset(_named(source, path))
 

@@ -1,4 +1,4 @@
-"""Files of a folder -> the text of one index.py that holds each as readable text."""
+"""Writes the files of a folder into one index.py, each as readable text."""
 
 import ast
 import json
@@ -9,11 +9,11 @@ BEGINNING = Path(__file__).with_name("inline_modules.py").read_text()
 
 
 class InlineCodeError(ValueError):
-    """A file that can't stand in a template as it is; the message names the file, the place and the fix."""
+    """A file can't stand in a template as it is. The message names the file, the place and the fix."""
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """By path. Raises InlineCodeError for a module in a folder that is no package."""
+    """Return the files by path. Raises InlineCodeError for a module in a folder without `__init__.py`."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     for name in files:
@@ -22,18 +22,18 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def package_line(handlers: str) -> str:
-    """The line after BEGINNING. handlers: package of the modules that hold a `handler`, with a dot after it, or ""."""
+    """Return the line after BEGINNING. handlers: the package of the handlers with a dot after it, or ""."""
     return f"\nHANDLERS = {json.dumps(handlers)}\n"
 
 
 def text_of(files: Mapping[str, bytes], names: Iterable[str]) -> str:
-    """The lines that hold these files; they stand after BEGINNING in any order. Raises InlineCodeError."""
+    """Return the lines that hold these files. They follow BEGINNING in any order. Raises InlineCodeError."""
     return "\n".join(f"FILES[{json.dumps(name)}] = {_literal(name, files[name])}\n" for name in names)
 
 
 def _literal(name: str, content: bytes) -> str:
-    """A raw string of Python whose value, without its first line break, is the file byte for byte."""
-    text = content.decode("latin-1")  # any byte; those past ASCII are refused
+    """Return a raw Python string whose value, after its first line break, is the file byte for byte."""
+    text = content.decode("latin-1")  # reads any byte; bytes beyond ASCII are refused below
     for number, line in enumerate(text.split("\n"), 1):
         _check(line, f"{name}, line {number}")
     literal = f"r'''\n{text}'''"
@@ -55,9 +55,9 @@ def _check_packages(name: str, files: Collection[str]) -> None:
 
 
 def _check(line: str, place: str) -> None:
-    """What a literal block of YAML holds, and GetTemplate gives back.
+    """Refuse characters that a literal block of YAML can't hold or that GetTemplate does not give back.
 
-    That says ? for all but ASCII (aws-cloudformation/cloudformation-coverage-roadmap#814).
+    GetTemplate answers ? for characters beyond ASCII (aws-cloudformation/cloudformation-coverage-roadmap#814).
     """
     if not (line.isascii() and line.isprintable()):
         raise InlineCodeError(f"{place}: holds more than printable ASCII; write an escape for it, or spaces for a tab.")

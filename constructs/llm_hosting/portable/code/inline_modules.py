@@ -1,8 +1,8 @@
-"""Every module of the functions in one file, as readable text below, and the finder that imports them from there.
+"""This file holds the modules of a function as readable text below, and imports them from there.
 
-Modules and packages keep their names and paths: import, tracebacks, inspect.getsource and pkgutil.get_data work as from
-a folder. Their files are on no disk: open and pkgutil.iter_modules find none. `index.<name>` is
-`<HANDLERS><name>.handler`: Lambda's runtime looks a handler up with getattr.
+Modules and packages keep their names and paths: import, tracebacks, inspect.getsource and pkgutil.get_data work as in a
+folder. The files are not on disk, so that open and pkgutil.iter_modules do not find them. `index.<name>` stands for
+`<HANDLERS><name>.handler`, because Lambda's runtime looks a handler up with getattr.
 """
 
 import sys
@@ -12,8 +12,8 @@ from importlib.util import spec_from_file_location
 from os.path import dirname
 from typing import Any
 
-HANDLERS = ""  # package of the handlers, with a dot after it
-FILES: dict[str, str] = {}  # each text after a line break
+HANDLERS = ""  # the package of the handlers, with a dot after it
+FILES: dict[str, str] = {}  # each file's text, after a line break
 
 _ROOT = f"{dirname(__file__)}/"
 
@@ -26,7 +26,7 @@ class _Loader(SourceFileLoader):
         return FILES[name][1:].encode()
 
     def path_stats(self, path: str) -> Any:
-        """Without a time there is no bytecode to look for, or to write."""
+        """Return no time, so that Python neither looks for bytecode nor writes it."""
         raise OSError
 
 
@@ -48,5 +48,5 @@ def __getattr__(name: str) -> Any:
     return import_module(module).handler
 
 
-# A reload puts its finder in the place of the earlier one.
+# A reload replaces the earlier finder.
 sys.meta_path[:] = [_Finder, *(each for each in sys.meta_path if getattr(each, "__module__", None) != __name__)]

@@ -1,1 +1,1 @@
-"""Changes at places of a template, and parts that a condition leaves out."""
+"""Edits of a template: values at places, and parts that a condition leaves out."""

@@ -6,7 +6,7 @@ from .places import NO_VALUE, Template, of_type, walk
 
 ENDPOINT, ACCESS_LOGS = "EndpointIsDeployed", "ApiLogsAccess"
 
-# They bill by the hour, or mean nothing without one that does.
+# Resources that bill by the hour, and those that are useless without them.
 _HOSTING = (
     "AWS::ApplicationAutoScaling::ScalableTarget",
     "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -18,21 +18,21 @@ _HOSTING = (
     "AWS::SageMaker::EndpointConfig",
     "AWS::SageMaker::Model",
 )
-_NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of its metrics
-# Without an endpoint every prompt is refused with a 503, and open jobs wait until their deadline: both on purpose.
+_NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of the endpoint's metrics
+# On purpose: without an endpoint every prompt gets a 503, and open jobs wait until their deadline.
 _METRICS_WITH_ENDPOINT = {"5XXError", "ApproximateAgeOfOldestMessage"}
 _OUTPUTS = ("EndpointName", "EndpointPage", "IdleAlarm", "Machines")
 
 
 def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:
-    """The value where the condition holds."""
+    """Return the value under the condition, else AWS::NoValue."""
     return {"Fn::If": [condition, value, otherwise]}
 
 
 def leave_out_endpoint(template: Template) -> None:
-    """Bind endpoint or machines to a condition, with all that is of no use without them.
+    """Create the endpoint or the machines, and everything useless without them, only under a condition.
 
-    Functions stay, and learn of it by `ENDPOINT_DEPLOYED`; what they refer to is then an empty text.
+    Functions stay and read `ENDPOINT_DEPLOYED`. Their references to a missing resource become empty texts.
     """
     alarms = of_type(template, "AWS::CloudWatch::Alarm").items()
     bound = bind(
@@ -48,7 +48,10 @@ def leave_out_endpoint(template: Template) -> None:
 
 
 def bind(template: Template, names: set[str], condition: str) -> set[str]:
-    """Make resources only if a condition holds, with all but functions that refer to them; a narrower one stays."""
+    """Create resources only under a condition, with all that refers to them but functions.
+
+    A narrower condition of a resource stays.
+    """
     resources = template["Resources"]
     bound = set(names)
     while more := {name for name, each in resources.items() if _goes_with(each, bound)} - bound:
@@ -59,14 +62,14 @@ def bind(template: Template, names: set[str], condition: str) -> set[str]:
 
 
 def leave_out_access_logs(template: Template) -> None:
-    """The log group stays, so that switching the logs off deletes none."""
+    """Switch the access logs by a condition. Their log group stays, so that nothing is deleted with them."""
     for stage in of_type(template, "AWS::ApiGateway::Stage").values():
         setting = stage["Properties"]["AccessLogSetting"]
         stage["Properties"]["AccessLogSetting"] = only_if(ACCESS_LOGS, setting)
 
 
 def referred(value: Any) -> set[str]:
-    """Logical ids that a value refers to."""
+    """Return the logical ids that a value refers to."""
     found = set()
     for each in walk(value):
         if isinstance(each, dict) and len(each) == 1:

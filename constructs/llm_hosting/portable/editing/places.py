@@ -1,4 +1,4 @@
-"""Places in a template where something else may stand: properties by their path, texts within strings."""
+"""Places in a template that can be replaced: properties by their path, and texts inside strings."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,12 +10,12 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
 def of_type(template: Template, *kinds: str) -> dict[str, dict[str, Any]]:
-    """The resources of these types by logical id."""
+    """Return the resources of these types by logical id."""
     return {name: each for name, each in template["Resources"].items() if each["Type"] in kinds}
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """The value and all parts of it."""
+    """Yield the value and all its parts."""
     yield value
     if isinstance(value, dict):
         value = list(value.values())
@@ -25,7 +25,7 @@ def walk(value: Any) -> Iterator[Any]:
 
 
 def at(kind: str, path: str, value: Any) -> Place:
-    """Every property that there is at this path, such as `ProductionVariants.0.InstanceType`."""
+    """Return every existing property at this path, such as `ProductionVariants.0.InstanceType`."""
 
     def put(template: Template) -> None:
         *way, last = path.split(".")
@@ -40,7 +40,7 @@ def at(kind: str, path: str, value: Any) -> Place:
 
 
 def in_texts(text: str, *parts: Any) -> Place:
-    """Every occurrence of a text in the resources."""
+    """Return every occurrence of a text in the resources."""
 
     def put(template: Template) -> None:
         template["Resources"] = with_text(template["Resources"], text, *parts)
@@ -49,7 +49,7 @@ def in_texts(text: str, *parts: Any) -> Place:
 
 
 def in_statements(action: str, text: str, *parts: Any) -> Place:
-    """Every occurrence of a text in statements that allow an action."""
+    """Return every occurrence of a text in statements that allow an action."""
 
     def put(template: Template) -> None:
         for each in walk(template["Resources"]):
@@ -60,7 +60,7 @@ def in_statements(action: str, text: str, *parts: Any) -> Place:
 
 
 def with_text(value: Any, text: str, *parts: Any) -> Any:
-    """The value with these parts, strings and references, in place of a text that its strings hold."""
+    """Return the value with a text in its strings replaced by these parts, which are strings and references."""
     if isinstance(value, str):
         pieces = value.split(text)
         return join([piece for end in pieces[1:] for piece in (*parts, end)], first=pieces[0])
@@ -79,7 +79,7 @@ def with_text(value: Any, text: str, *parts: Any) -> Any:
 
 
 def join(parts: list[Any], first: str = "") -> Any:
-    """One string, or Fn::Join of no more parts than it takes."""
+    """Return one string, or an Fn::Join of as few parts as possible."""
     merged: list[Any] = [first]
     for part in parts:
         for each in part["Fn::Join"][1] if isinstance(part, dict) and "Fn::Join" in part else [part]:

@@ -1,4 +1,4 @@
-"""Parameters of who may call the API from other accounts: a resource policy beside the callers' own IAM policies."""
+"""Parameters that let other accounts call the API, with a resource policy beside the callers' own IAM policies."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ _DEPLOYED = "A change acts once the API is deployed anew: by a template that was
 
 
 def parameters(deployment: Deployment) -> Iterator[Parameter]:
-    """None without `auth: iam`: a key or no authorization asks for no caller."""
+    """Return no parameters unless `auth: iam`: only it identifies callers, so only then is there anything to allow."""
     if deployment.api.auth != "iam":
         return
     yield Parameter(
@@ -44,18 +44,18 @@ def _is_given(value: Any) -> dict[str, Any]:
 
 
 def _restrict(template: Template) -> None:
-    """Callers of the API's account are judged as without the policy.
+    """Add the resource policy. It changes nothing for callers of the API's own account.
 
-    In one account an Allow of either policy is enough, across accounts it takes both (API Gateway Developer Guide, "How
-    API Gateway resource policies affect authorization workflow", tables A and B). So the organization's statement
-    leaves the API's own account out: there it would let in whoever has no policy of their own. The policy is there
-    also where nobody is named: CloudFormation leaves an API's policy in place when the property goes (aws-cdk#21840),
-    and those who were named before would stay.
+    Within an account an Allow in either policy is enough. Across accounts it takes both (API Gateway Developer Guide,
+    "How API Gateway resource policies affect authorization workflow", tables A and B). So the organization's statement
+    leaves out the API's own account, where it would admit callers without a policy of their own. The policy exists even
+    if it names nobody: CloudFormation keeps an API's policy when the property is removed (aws-cdk#21840), and callers
+    who were named before would stay admitted.
     """
     (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
-    # The ARN would name the API itself; API Gateway completes this form.
+    # The ARN would refer to the API itself. API Gateway completes this short form.
     every_route = f"execute-api:/{stage['Properties']['StageName']}/*"
-    # A text and not a list, as conditions take no Fn::Join by the letter of the User Guide.
+    # A text instead of a list, because the User Guide does not allow Fn::Join in conditions.
     listed = _allow(every_route, {"AWS": {"Fn::Split": [",", {"Ref": "AllowedPrincipals"}]}})
     organization = _allow(every_route, {"AWS": "*"}) | {
         "Condition": {
@@ -63,10 +63,10 @@ def _restrict(template: Template) -> None:
             "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
         }
     }
-    plain = {"Bool": {"aws:SecureTransport": "false"}}  # the API takes TLS only, so this refuses nobody
+    plain = {"Bool": {"aws:SecureTransport": "false"}}  # always true: the API takes TLS only
     neutral = _statement("Deny", every_route, {"AWS": "*"}) | {"Condition": plain}
     statements = [neutral, only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
-    # A policy closes the routes without authorization, the page's, to all whom it does not name.
+    # A policy would close the page's routes, which need no authorization, to everybody whom it does not name.
     open_routes = [f"execute-api:/{stage['Properties']['StageName']}/{route}" for route in _open_routes(template)]
     statements += [_allow(route, {"AWS": "*"}) for route in open_routes]
     for api in of_type(template, "AWS::ApiGateway::RestApi").values():
@@ -74,11 +74,11 @@ def _restrict(template: Template) -> None:
 
 
 def _open_routes(template: Template) -> list[str]:
-    """Method and path, as a policy names them, of the routes that ask for no authorization."""
+    """Return method and path of the routes without authorization, as a policy names them."""
     resources = template["Resources"]
 
     def path(resource: dict[str, Any]) -> str:
-        if "Ref" not in resource:  # the API's root
+        if "Ref" not in resource:  # the root of the API
             return ""
         properties = resources[resource["Ref"]]["Properties"]
         part = "*" if properties["PathPart"].startswith("{") else properties["PathPart"]

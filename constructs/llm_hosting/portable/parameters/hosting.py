@@ -19,7 +19,7 @@ _ZERO, _WAKES = "MinInstancesIsZero", "EndpointWakesFromZero"
 
 
 def parameters(resolution: Resolution) -> Iterator[Parameter]:
-    """Machines have their count in the template, one resource each, and no image but Amazon Linux."""
+    """Return the parameters. Machines have none for count and image: each is a resource, and all run Amazon Linux."""
     deployment = resolution.deployment
     if not deployment.hosting.runs_on_machines:
         yield from own_image.parameters(resolution.image)
@@ -87,11 +87,11 @@ def _count(deployment: Deployment) -> Iterator[Parameter]:
 
 
 def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
-    """CloudFormation compares no numbers: values that are listed let a rule refuse a minimum above the maximum."""
+    """Return parameters with lists of counts: CloudFormation can't compare numbers, but a rule can look values up."""
     own, least, most = deployment.hosting.instance_count, {"Ref": "MinInstances"}, {"Ref": "MaxInstances"}
     above_zero = sorted({*_COUNTS, own.max, *filter(None, [own.min])})
     sleeps = own.min == 0
-    initial = only_if(_ZERO, 1, least) if sleeps else least  # no endpoint starts with none
+    initial = only_if(_ZERO, 1, least) if sleeps else least  # no endpoint starts with zero instances
     weights = variant_weight(deployment.hosting), awake_weight(deployment.hosting)
     zero = {"Fn::Equals": [least, "0"]}
     yield Parameter(
@@ -144,7 +144,7 @@ def _at_most(counts: list[int]) -> dict[str, Any]:
 
 
 def _wake_from_zero(template: Template) -> None:
-    """With instances that always run, nothing wakes the endpoint, and an update keeps their number."""
+    """Bind waking to a minimum of 0. With a higher minimum an update keeps the number of instances."""
     policies = of_type(template, "AWS::ApplicationAutoScaling::ScalingPolicy")
     steps = {name for name, each in policies.items() if each["Properties"]["PolicyType"] == "StepScaling"}
     bind(template, steps, _WAKES)
@@ -154,7 +154,7 @@ def _wake_from_zero(template: Template) -> None:
 
 
 def _workers(deployment: Deployment, parameter: str, counts: list[int]) -> tuple[Place, dict[str, Any]]:
-    """Functions that run jobs at once follow the instances, up to a limit; and the mapping with their number."""
+    """Return the number of workers, which follows the number of instances up to a limit, and its mapping."""
     most = {str(count): {"Most": _most_workers(deployment, count)} for count in counts}
     follows = deployment.jobs.enabled and len({each["Most"] for each in most.values()}) > 1
     value = {"Fn::FindInMap": ["Workers", {"Ref": parameter}, "Most"]} if follows else deployment.most_workers

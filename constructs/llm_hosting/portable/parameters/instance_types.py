@@ -1,4 +1,4 @@
-"""Instance types that a parameter may choose without another template."""
+"""Instance types that a parameter may choose, because the rest of the template is the same for them."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from ...resolution import Resolution, resolve
 
 
 def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:
-    """Types with which the deployment passes its checks and has the same template but for the type; its own first.
+    """Return the types with which the deployment passes its checks and has the same template; its own type is first.
 
-    Empty where it has instance pools.
+    Empty for a deployment with instance pools.
     """
     deployment = resolution.deployment
     if len(deployment.hosting.instance_types) > 1:
@@ -32,10 +32,10 @@ def _with_type(deployment: Deployment, name: str) -> Deployment:
 
 
 def _in_template(resolution: Resolution) -> tuple[Any, ...]:
-    """All that constructs and functions read of a resolution beside its deployment."""
+    """Return everything that constructs and functions read of a resolution beside its deployment."""
     placement, on_machine = resolution.placements[0], resolution.deployment.hosting.runs_on_machines
     return (
-        placement.instance.kind,  # no image serves on two kinds
+        placement.instance.kind,  # an image serves on one kind only
         *(resolution.image, resolution.version, resolution.inference_ami_version),
         *(resolution.environment, resolution.properties),
         *(resolution.bodies, resolution.parameters, resolution.container.model_aliases),

@@ -1,4 +1,4 @@
-"""Parameters of who operates a deployment: how long logs and jobs are kept, who hears of an alarm."""
+"""Parameters for operators: how long logs and jobs are kept, and the topic of the alarms."""
 
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -13,7 +13,7 @@ _TOLD = "AlarmsAreTold"
 
 
 def parameters(deployment: Deployment) -> Iterator[Parameter]:
-    """Retention, and the alarms' topic."""
+    """Return the parameters of retention and of the alarms' topic."""
     yield Parameter(
         "LogRetentionInDays",
         "Number",
@@ -37,7 +37,7 @@ def parameters(deployment: Deployment) -> Iterator[Parameter]:
 
 
 def _job_retention(jobs: Jobs) -> Parameter:
-    """Functions read seconds, the bucket deletes by days."""
+    """Return the retention of jobs, which functions read in seconds and the bucket in days."""
     choices = {str(hours): jobs.model_copy(update={"retention_in_hours": hours}) for hours in _hours(jobs)}
 
     def found(name: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _hours(jobs: Jobs) -> list[int]:
 
 
 def _tell(template: Template) -> None:
-    """Alarms that roll back, or scale, act in that way only."""
+    """Let alarms notify the topic, but for those that only roll back or scale."""
     endpoints = of_type(template, "AWS::SageMaker::Endpoint").values()
     guards = {each["AlarmName"]["Ref"] for each in walk([*endpoints]) if isinstance(each, dict) and "AlarmName" in each}
     topic = only_if(_TOLD, [{"Ref": "AlarmTopicArn"}])

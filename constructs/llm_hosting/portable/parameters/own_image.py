@@ -1,4 +1,4 @@
-"""The registry of an own image, `serving.image_uri`: its account is a parameter, region and domain are the stack's."""
+"""The registry of the image in `serving.image_uri`: its account is a parameter, region and domain are the stack's."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _OF_STACK = "${AWS::AccountId}"
 
 
 def in_region_of_stack(template: Template, image: str) -> None:
-    """SageMaker pulls from its own region: a region or a domain in the URI can only be those of the stack."""
+    """Replace region and domain of the URI by the stack's: SageMaker pulls images from its own region only."""
     if own := _URI.match(image):
         account = {"Ref": "AWS::AccountId" if own["account"] == _OF_STACK else "ImageAccount"}
         region, domain = {"Ref": "AWS::Region"}, {"Ref": "AWS::URLSuffix"}
@@ -23,7 +23,7 @@ def in_region_of_stack(template: Template, image: str) -> None:
 
 
 def parameters(image: str) -> Iterator[Parameter]:
-    """None for an image of AWS's, nor for one in the registry of the stack's account."""
+    """Return no parameters for an image of AWS, or for one in the registry of the stack's account."""
     own = _URI.match(image)
     if own and own["account"] != _OF_STACK:
         yield Parameter(
@@ -36,6 +36,6 @@ def parameters(image: str) -> Iterator[Parameter]:
 
 
 def tag_of(image: str) -> str:
-    """Empty for an image by its digest, or by none."""
+    """Return the image's tag; empty for an image with a digest, or without both."""
     own = _URI.match(image)
     return (own["tag"] or "")[1:] if own else image.rpartition(":")[2]

@@ -9,12 +9,14 @@ from ..editing.places import Place
 
 @dataclass(frozen=True)
 class Parameter:
-    """description: unit, effect, and the meaning of an empty value, for whoever fills it in.
+    """A parameter, and the places of the template that it fills.
 
-    default: None = it has to be given. own: the deployment's own value where that is no default, such as an ARN with
-    an account. allowed: values; least and most: of a number; pattern: of a text.
-    stands_in: a text of the template that it replaces; None = it has its places in any case. places: where it stands.
-    conditions, mappings, rules: that its places need.
+    description: its unit, its effect, and the meaning of an empty value.
+    default: None = a value must be given.
+    own: the deployment's own value if it can't be a default, such as an ARN with an account.
+    allowed: the allowed values. least, most: limits of a number. pattern: a text must match it.
+    stands_in: the text of the template that the parameter replaces; None = it always has its places.
+    places: where the parameter stands. conditions, mappings, rules: the sections that these places need.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Parameter:
 
     @property
     def declaration(self) -> dict[str, Any]:
-        """As it stands in a template's section `Parameters`."""
+        """Return the entry of the template's section `Parameters`."""
         members = {
             "Type": self.type,
             "Description": self.description,
@@ -48,7 +50,7 @@ class Parameter:
 
 
 def switch(name: str, description: str, place: Place, condition: str) -> Parameter:
-    """`true` or `false`, which it is by default. condition: holds for `true`."""
+    """Return a parameter with the values `true` and `false`, by default `false`. condition: it holds for `true`."""
     return Parameter(
         name,
         "String",

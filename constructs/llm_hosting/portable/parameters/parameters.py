@@ -1,4 +1,4 @@
-"""The parameters of a deployment's portable template: all that may differ between its targets."""
+"""The parameters of a deployment's portable template: everything that may differ between its targets."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _ACCOUNT = "[0-9]{12}"
 
 
 def parameters_of(resolution: Resolution, template: Template) -> list[Parameter]:
-    """Those that have a place in the template, in the order in which they are put there."""
+    """Return the parameters that have a place in the template, in the order in which they are inserted."""
     found = [
         *hosting_parameters.parameters(resolution),
         *weights_parameters.parameters(resolution),
@@ -28,11 +28,11 @@ def parameters_of(resolution: Resolution, template: Template) -> list[Parameter]
 
 
 def _of_account(resolution: Resolution) -> Iterator[Parameter]:
-    """Keys, secrets and networks belong to an account, and most to a region, too."""
+    """Return the parameters of keys, secrets and networks, which belong to an account, and most to a region."""
     model, hosting = resolution.deployment.model, resolution.deployment.hosting
     key = rf"^arn:[a-z-]+:kms:[a-z0-9-]+:{_ACCOUNT}:key/[A-Za-z0-9_-]+$"
     if given := model.weights_kms_key_arn:
-        place = in_statements("kms:Decrypt", given, {"Ref": "WeightsKeyArn"})  # it may be the volume's key as well
+        place = in_statements("kms:Decrypt", given, {"Ref": "WeightsKeyArn"})  # the volume may have the same key
         described = "KMS key that encrypts the weights, in the region of their bucket."
         yield _owned("WeightsKeyArn", given, described, key, place)
     if given := hosting.volume_kms_key_arn:
@@ -71,7 +71,7 @@ def _switches(resolution: Resolution) -> Iterator[Parameter]:
 
 
 def archive_parameter() -> Parameter:
-    """Where the template needs archives: the functions' code has replaced their buckets by this parameter."""
+    """Return the parameter of the archive buckets, for a template that needs archives."""
     return Parameter(
         "ArchiveBucketPrefix",
         "String",

@@ -10,7 +10,7 @@ _BUCKET, _PREFIX = {"Ref": "WeightsBucket"}, {"Ref": "WeightsPrefix"}
 
 
 def parameters(resolution: Resolution) -> Iterator[Parameter]:
-    """None for weights that come from the Hub."""
+    """Return the parameters of staged weights; none for weights from the Hub."""
     weights = resolution.deployment.model.weights
     if weights is None:
         return
@@ -37,7 +37,7 @@ def parameters(resolution: Resolution) -> Iterator[Parameter]:
 
 
 def _listing(bucket: str, prefix: str) -> Place:
-    """The statement that lets the model's role list the prefix."""
+    """Return the statement that lets the model's role list the prefix."""
 
     def put(template: Template) -> None:
         for each in walk(template["Resources"]):
