@@ -46,7 +46,7 @@ def test_it_holds_each_file_byte_for_byte_and_fits_a_literal_block(
     assert {name: content[1:].encode() for name, content in index["FILES"].items()} == {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in files
     }
-    assert yaml.dump(text, Dumper=yaml.CSafeDumper, default_style="|").startswith('|\n  """Every module')
+    assert yaml.dump(text, Dumper=yaml.CSafeDumper, default_style="|").startswith('|\n  """This file')
 
 
 @pytest.mark.parametrize(
