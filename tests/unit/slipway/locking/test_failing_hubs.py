@@ -12,6 +12,7 @@ import pytest
 from huggingface_hub import constants
 
 from llm_hosting.deployment.lock import HUB
+from local_cloud.assembly import ROOT
 from slipway.checking import check
 from slipway.locking import lock
 from slipway.staging.hub_errors import HubError
@@ -22,7 +23,6 @@ from slipway.staging.weights_prefix import WeightsPrefix
 from support.hub_models import MODEL, files, safetensors
 from support.hub_server import HubAnswer, HubServer
 
-ROOT = Path(lock.__file__).parent.parent
 OLD = "old-org/tuned"
 TOKEN = "hf_mine"
 LARGE = "model-00001-of-00002.safetensors"
