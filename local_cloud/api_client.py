@@ -91,10 +91,10 @@ def connect(
     caller: Credentials | None = None,
     deployer: Credentials | None = None,
 ) -> ApiClient:
-    """A client for a deployed stack: with its API key if it has one, else as the caller.
+    """A client for a deployed stack: it uses the stack's API key, or signs as the caller if there is no key.
 
-    caller: None = a new IAM user who may call this API and do nothing else; each has its own jobs. deployer: of the
-    stack's account; None = the cloud's.
+    caller: None = a new IAM user, with its own jobs, who may only call this API. deployer: an administrator of the
+    stack's account; None = the cloud's deployer.
     """
     deployer = deployer or cloud.deployer
     url = outputs["ApiUrl"]

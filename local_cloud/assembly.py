@@ -18,11 +18,11 @@ INPUTS = (
     *("app.py", "cdk.json", "requirements.txt"),
     *("stacks", "constructs", "slipway", "lambda_src", "model_src", "playground"),
 )
-DEFAULT_REGION = "us-east-1"  # where a template for every region is deployed on this machine
+DEFAULT_REGION = "us-east-1"  # the region here for templates that fit every region
 
 
 class SynthesisError(Exception):
-    """The app refused the deployment; the message is what it said on standard error."""
+    """The app refused the deployment; the message is its standard error."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def _digest(stack: Stack) -> str:
 
 
 def lint(templates: Sequence[Path], regions: Sequence[str]) -> None:
-    """Raise RefusedTemplateError if cfn-lint has findings; except W3005, the CDK's redundant DependsOn."""
+    """Raise RefusedTemplateError if cfn-lint has findings. W3005, a redundant DependsOn by the CDK, is ignored."""
     cfn_lint = str(Path(sys.executable).with_name("cfn-lint"))
     command = [cfn_lint, "--format", "parseable", "-i", "W3005", "-r", *regions, "-t", *map(str, templates)]
     result = subprocess.run(command, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The access log of a REST API's stage: one line of the stage's format for each call."""
+"""The access log of a REST API's stage: writes one line in the stage's format for each call."""
 
 import hashlib
 import re

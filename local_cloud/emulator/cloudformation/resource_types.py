@@ -38,10 +38,10 @@ def register_resource_type(
 ) -> None:
     """Provision a type that MiniStack lacks.
 
-    create(logical id, properties, stack name) and update(physical id, old properties, new ones, stack name) return
-    the physical id and the attributes; delete takes the physical id and the properties. replaced_by names the
-    properties whose change makes a new resource. stabilize(physical id) waits until a new one is usable, and raises
-    when it never will be. The handlers run on a thread of their own.
+    create(logical id, properties, stack name) and update(physical id, old properties, new properties, stack name)
+    return the physical id and the attributes. delete takes the physical id and the properties. A change of a property
+    in replaced_by makes a new resource. stabilize(physical id) waits until a new resource is usable, and raises if it
+    never will be. The handlers run on their own thread.
     """
 
     def create_stably(logical_id: str, properties: Properties, stack: str) -> Provisioned:
@@ -90,10 +90,10 @@ def extend_resource_type(
 ) -> None:
     """Add checks and settings to a type of MiniStack.
 
-    check_new(properties) may refuse a creation, check(properties) an update too; complete(physical id, properties)
-    sets what MiniStack leaves out. check_update(physical id) may refuse an update, and check_delete a deletion;
-    forget(physical id, properties) clears up after one. generated_name is the property that names the resource, and
-    the form of its value when the template gives none: {stack}, {logical_id} and {unique} are filled in.
+    check_new(properties) may refuse a creation, check(properties) a creation or an update, check_update(physical id)
+    an update, and check_delete(physical id) a deletion. complete(physical id, properties) sets what MiniStack leaves
+    out; forget(physical id, properties) cleans up after a deletion. generated_name holds the property that names the
+    resource, and the form of a generated value with {stack}, {logical_id} and {unique}.
     """
     handlers = dict(_provisioners._RESOURCE_HANDLERS[name])
 

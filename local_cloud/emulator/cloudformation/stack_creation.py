@@ -134,7 +134,7 @@ class _Creation:
         await asyncio.wait({made, failed}, return_when=asyncio.FIRST_COMPLETED)
         failed.cancel()
         if not made.done():
-            made.add_done_callback(lambda late: late.exception())  # nobody waits for it any more
+            made.add_done_callback(lambda late: late.exception())  # no one waits for the task any more
             raise _FailedError("Resource creation cancelled")
         return made.result()
 

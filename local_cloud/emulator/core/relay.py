@@ -42,7 +42,7 @@ class Relay:
         return await asyncio.wait_for(self._pieces.get(), max(0.0, seconds))
 
     def close(self) -> None:
-        """Cut the connection because nobody wants the rest."""
+        """Cut the connection: the caller does not want the rest."""
         self.is_closed = True
         with self._lock, contextlib.suppress(OSError):
             if self._connection:

@@ -50,7 +50,7 @@ def function_configuration(function: str) -> dict[str, Any] | None:
 
 
 def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
-    """Whether the function's resource policy lets a service, say "events.amazonaws.com", invoke it for this source."""
+    """Whether a function's policy lets a service such as "events.amazonaws.com" invoke it for this source."""
     record, config, _ = _lambda._get_func_record_for_ref(function_arn)
     if not record:
         return True  # a missing function is reported by the invocation itself

@@ -1,8 +1,8 @@
 """Functions that stream their answers: their processes talk to Lambda's documented Runtime API over HTTP.
 
-A function behind a STREAM integration runs as a custom runtime of MiniStack's whose bootstrap does what the managed
-Python runtime does: it imports the handler's module, and asks for events only after that. A module whose import never
-returns, because it asks for events itself, has taken over.
+A function behind a STREAM integration runs as a custom runtime of MiniStack. Its bootstrap does what the managed Python
+runtime does: it imports the handler's module and then asks for events. A module that asks for events itself never
+returns from its import, and so replaces this loop.
 """
 
 import base64

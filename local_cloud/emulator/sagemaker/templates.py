@@ -35,7 +35,7 @@ def _stabilize_endpoint(arn: str) -> None:
 
 
 def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: str) -> Provisioned:
-    """Update an endpoint. A rollback without a FailureReason counts as success, as far as AWS's behaviour is known."""
+    """Update an endpoint. A rollback without a FailureReason counts as success, as far as reports from AWS tell."""
     endpoint = next(endpoint for endpoint in endpoints.values() if endpoint.arn == arn)
     if any(old.get(member) != new.get(member) for member in _UPDATE_MEMBERS):
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}

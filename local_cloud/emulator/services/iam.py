@@ -26,7 +26,7 @@ _sts = ministack.internals("ministack.services.sts", "register_session")
 
 
 def role_trusts(role_arn: str, service: str, conditions: dict[str, str] | None = None) -> bool:
-    """Whether the role exists and the service, say "lambda.amazonaws.com", may assume it.
+    """Whether the role exists and a service such as "lambda.amazonaws.com" may assume it.
 
     conditions: the condition keys that the service sends, in lower case; None = only aws:SourceAccount.
     """
@@ -68,7 +68,7 @@ def _context_of_service(service: str, action: str, resource: str, conditions: di
 
 
 def policy_allows(policy: Any, service: str, action: str, resource: str, source_arn: str) -> bool:
-    """Whether a resource's policy lets a service, say "events.amazonaws.com", act on it for this source."""
+    """Whether a resource's policy lets a service such as "events.amazonaws.com" act on it for this source."""
     context = _context_of_service(service, action, resource, _own_account() | {"aws:sourcearn": source_arn})
     return bool(_iam_evaluator.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
 

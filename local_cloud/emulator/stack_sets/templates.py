@@ -1,8 +1,8 @@
 """The resource type AWS::CloudFormation::StackSet.
 
-Its update does, one after the other, what AWS's handler does (the repository aws-cloudformation/
-aws-cloudformation-resource-providers-cloudformation, UpdateHandler): deletes the instances that are wanted no more,
-updates the set with all its instances in one operation, creates new instances, updates those with other overrides.
+An update takes the steps of AWS's handler (UpdateHandler in the repository aws-cloudformation/
+aws-cloudformation-resource-providers-cloudformation): it deletes instances that are not in the template any more,
+updates the set and all its instances in one operation, creates new instances, and updates changed overrides.
 """
 
 from local_cloud.emulator.cloudformation.resource_types import Properties, Provisioned, register_resource_type
