@@ -41,3 +41,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), file
         assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = {file for file, _ in LINK.findall((ROOT / "README.md").read_text())}
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in linked] == []
+
+
+def test_the_glossary_has_each_word_once_and_in_order() -> None:
+    words = re.findall(r"^\| ([a-z][^|]*) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert words
+    assert words == sorted(set(words))
