@@ -52,3 +52,10 @@ def test_the_glossary_has_each_word_once_and_in_order() -> None:
     words = re.findall(r"^\| ([a-z][^|]*) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     assert words
     assert words == sorted(set(words))
+
+
+def test_every_path_in_the_table_where_to_change_something_exists() -> None:
+    section = (ROOT / "docs" / "architecture.md").read_text().split("## Where to change something")[1].split("\n## ")[0]
+    paths = [each for each in re.findall(r"`([\w./<>*-]+/[\w./<>*-]*)`", section) if each.partition("/")[0]]
+    assert len(paths) > 30
+    assert [each for each in paths if not list(ROOT.glob(re.sub("<[^>]*>", "*", each)))] == []
