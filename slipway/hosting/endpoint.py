@@ -144,7 +144,7 @@ def _instances(endpoint: dict[str, Any]) -> Check:
     seen = f"{current} of {desired}"
     if desired == 0 and variants:
         seen += ": none has run this configuration yet, unless a job of the next lines starts one"
-    fix = "wait until scaling is done; where it stays so, AWS has no such instance"
+    fix = "wait until scaling is done; if it stays so, AWS has no free instance of the type"
     return Check("instances", bool(variants) and current == desired, seen, fix)
 
 

@@ -38,7 +38,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\nstopped; what was not removed yet is still there", file=sys.stderr)
+        print("\nstopped; the remaining resources are still there", file=sys.stderr)
     except (BusyEndpointError, PurgeError, RemovalError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
@@ -49,7 +49,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
 def ask_on_terminal(prompt: str) -> str:
     """Prompt on the terminal. Raises PurgeError if there is none."""
     if not sys.stdin.isatty():
-        raise PurgeError("Nobody can be asked, as standard input is no terminal; nothing was removed without --yes.")
+        raise PurgeError("Standard input is not a terminal: nothing was removed; --yes removes without asking.")
     try:
         return input(prompt)
     except EOFError:

@@ -1,4 +1,6 @@
-"""The files of a lock: one line for each, and one for all shards of a model, of which there may be a thousand."""
+"""Summarizes the files of a lock: a line for each, and one line for all shards of a model, of which there may be a
+thousand.
+"""
 
 import hashlib
 import re
@@ -12,9 +14,10 @@ _LOADED = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 
 
 def summary(files: Sequence[HubFile]) -> dict[str, str]:
-    """Size and checksum by path; for shards their sum and count, and the checksum of what would be their lines.
+    """Size and checksum by path.
 
-    The only one of several shards is still one of them: the others are missing.
+    For shards: the sum of sizes, their count, and the checksum of the lines that they would have. A single file that
+    is named as one of several shards counts as a shard: the others are missing.
     """
     found = {}
     for name, group in groupby(sorted(files, key=lambda file: file.path), lambda file: _SHARD.sub("*", file.path)):
@@ -29,9 +32,10 @@ def summary(files: Sequence[HubFile]) -> dict[str, str]:
 
 
 def differences(locked: Mapping[str, str], objects: Mapping[str, int]) -> Iterator[str]:
-    """What a bucket holds otherwise: files that are missing or have another size, and weights that the lock lacks.
+    """How a bucket differs from the lock: files that are missing or have another size, and weights that the lock
+    lacks.
 
-    objects: sizes by path. Files without bytes are not staged.
+    objects: sizes by path. Empty files are not staged, so they are ignored.
     """
     there = summary([HubFile(path, size, "") for path, size in objects.items()])
     for name, line in locked.items():
@@ -44,6 +48,6 @@ def differences(locked: Mapping[str, str], objects: Mapping[str, int]) -> Iterat
 
 
 def _measures(line: str) -> str:
-    """For example `4096 bytes`, or `9000 bytes in 2 files`."""
+    """Size and count, such as `4096 bytes` or `9000 bytes in 2 files`."""
     size, _, rest = line.partition(" ")
     return f"{size} bytes {rest.partition(', ')[0]}" if rest.startswith("in ") else f"{size} bytes"

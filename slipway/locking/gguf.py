@@ -1,7 +1,7 @@
-"""The header of a GGUF file: what llama.cpp's files say of the model, without its weights.
+"""Reads the header of a GGUF file: facts of the model, without its weights.
 
-The format: github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3. PyPI's reader maps a whole local file into memory,
-so it can't read by range.
+The format: github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3. PyPI's reader maps a whole local file into
+memory, so it can't read by range.
 """
 
 import math
@@ -19,13 +19,13 @@ _LONGEST_TEXT = 100
 
 
 def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], int]:
-    """Metadata by key, and the parameters in this file; of a long array its length alone.
+    """Metadata by key, and the number of parameters in this file. Of a long array only the length is kept.
 
-    Raises UnreadableModelError, and what `read` raises.
+    Raises UnreadableModelError, and the errors of `read`.
     """
     header = _Header(model, path, size)
     if header.take(4) != b"GGUF" or header.number("I") not in (2, 3):
-        raise header.broken("it is no GGUF file of version 2 or 3")
+        raise header.broken("it is not a GGUF file of version 2 or 3")
     tensors, pairs = header.number("Q"), header.number("Q")
     metadata = {}
     for _ in range(pairs):
@@ -35,13 +35,13 @@ def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], 
 
 
 def is_model(metadata: dict[str, Any]) -> bool:
-    """Not an adapter, nor the part that reads images (`mmproj`)."""
+    """Whether the file is a model: not an adapter, and not the part that reads images (`mmproj`)."""
     kind, architecture = metadata.get("general.type", "model"), metadata.get("general.architecture")
     return kind not in ("adapter", "mmproj", "imatrix") and architecture != "clip"
 
 
 def short_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Without the tokenizer and long texts."""
+    """The metadata without the tokenizer and long texts."""
     return {
         key: value
         for key, value in sorted(metadata.items())
@@ -52,11 +52,11 @@ def short_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Facts of `ModelShape`, the architecture by GGUF's own word; None = it does not say."""
+    """Facts of `ModelShape`, with the architecture in GGUF's own word; None = the file does not tell."""
     architecture = str(metadata.get("general.architecture", ""))
 
     def each_of(name: str) -> list[int]:
-        """For all layers one number, or one for each."""
+        """One number for all layers, or one for each."""
         found = metadata.get(f"{architecture}.{name}")
         return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, int)]
 
@@ -90,7 +90,7 @@ def _count(value: Any) -> int | None:
 
 
 class _Header:
-    """Reads on from the beginning of a file, a piece at a time."""
+    """Reads a file from the beginning, piece by piece."""
 
     def __init__(self, model: ModelFiles, path: str, size: int) -> None:
         self._model, self._path, self._size = model, path, size
@@ -132,7 +132,7 @@ class _Header:
         return list(struct.unpack(f"<{count}{form}", numbers)) if count <= _LONGEST_KEPT else count
 
     def tensor(self) -> int:
-        """The weights of one tensor."""
+        """The number of weights in one tensor."""
         self.text()
         dimensions = self.number("I")
         if dimensions > _MOST_DIMENSIONS:

@@ -1,4 +1,4 @@
-"""`python -m slipway lock`: writes what a deployment's model says of itself into a file beside the deployment."""
+"""Writes the facts of a deployment's model into a lock file beside the deployment."""
 
 import json
 import sys
@@ -15,9 +15,10 @@ from slipway.staging.stage import parsed
 
 
 def run(name: str, root: Path, folder: Path | None = None) -> int:
-    """root: the folder with `deployments/`. folder: with the model's files; None = where the deployment finds them.
+    """Write the lock file.
 
-    Returns the exit status: 0 when the file is written, 2 after a problem, which was printed; then nothing is written.
+    root: the folder with `deployments/`. folder: with the model's files; None = where the deployment finds them.
+    Returns the exit status: 0 if the file is written, 2 after a problem, which was printed; then nothing is written.
     """
     try:
         path = find(name, root / "deployments")
@@ -42,7 +43,7 @@ def run(name: str, root: Path, folder: Path | None = None) -> int:
 
 
 def _write(target: Path, text: str) -> None:
-    """All of it or nothing."""
+    """Replace the file in one step."""
     new = target.with_suffix(".json.part")
     try:
         new.write_text(text)

@@ -1,4 +1,4 @@
-"""What a deployment's model says of itself -> the content of its lock file."""
+"""Makes the content of a lock file from the model's own files."""
 
 import os
 import re
@@ -56,7 +56,7 @@ _LEFT_PLAIN = (  # each library has its own word
 def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str, Any]:
     """Read the folder, else the prefix that holds the weights, else the repository on the Hub.
 
-    Raises UnreadableModelError, also for facts that no model has.
+    Raises UnreadableModelError, also for facts that can't be true of a model.
     """
     try:
         content = _content(deployment, folder)
@@ -76,7 +76,7 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
 
 
 def source_of(content: Mapping[str, Any]) -> str:
-    """Where the content comes from, for people, with the name that the model has there now if it is another."""
+    """The source of the content, in words. It includes the model's present name there, if that is another."""
     name = content["renamed_to"]
     return f"{content['source']}, where it is named {name} now" if name else str(content["source"])
 
@@ -153,7 +153,7 @@ def _model_files(deployment: Deployment, folder: Path | None) -> ModelFiles:
 
 
 def _demand_same_model(manifest: Manifest, model: Model) -> None:
-    """A lock names one model at one revision, so the prefix may not hold another."""
+    """Raise UnreadableModelError if the prefix holds another model or revision than the lock names."""
     # A staging by a lock names its commit only, which may be that of any branch.
     may_be_it = manifest.revision == manifest.commit and not re.fullmatch("[0-9a-f]{40}", model.revision or "")
     is_it = may_be_it or model.revision in (None, manifest.revision, manifest.commit)
@@ -163,7 +163,7 @@ def _demand_same_model(manifest: Manifest, model: Model) -> None:
 
 
 def _named_file(deployment: Deployment) -> list[str] | None:
-    """Of a repository with several GGUF files, the one that llama.cpp is told to load."""
+    """The GGUF file that llama.cpp is told to load, if the repository has several."""
     given = deployment.serving.environment
     named = next((given[name] for name in given if re.fullmatch(r"SM_LLAMA_?CPP_HF_FILE", name)), None)
     return [re.sub(r"-\d{5}(?=-of-\d{5}\.gguf$)", "-*", named), "*.json", "*.jinja"] if named else None
@@ -178,7 +178,7 @@ def _only_an_adapter(deployment: Deployment, adapter: Mapping[str, Any]) -> str:
 
 
 def _of_gguf(model: ModelFiles, files: Sequence[HubFile]) -> tuple[dict[str, Any], int]:
-    """Metadata and parameters of the model, which may be split, and have a part for images beside it."""
+    """Metadata and parameters of the model, which may be split, and may have a part for images beside it."""
     read = [read_gguf(model, file.path, file.size) for file in files]
     models = [(metadata, count) for metadata, count in read if is_model(metadata)]
     if not models:
@@ -198,7 +198,7 @@ def _config(model: ModelFiles) -> dict[str, Any]:
 def _facts(
     model: ModelFiles, config: Mapping[str, Any], loaded: Sequence[HubFile]
 ) -> tuple[dict[str, Any], str | None, dict[str, int] | None]:
-    """Facts, the word for a quantization of unknown size, and bytes by type."""
+    """The facts, the name of a quantization of unknown size, and bytes by type."""
     quantization, block, packing = quantization_of(config)
     facts = facts_of(config) | {"quantization": quantization, "quantization_block": block}
     weights = _weights(model, loaded, quantization)
@@ -211,20 +211,20 @@ def _facts(
 
 
 def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | None) -> Weights | None:
-    """None = files without a header that says what is in them."""
+    """The weights; None = the files have no header that describes them."""
     files = [file for file in loaded if file.path.endswith(".safetensors")]
     if not files:
         return None
     side_by_side = ThreadPoolExecutor(_HEADERS_AT_ONCE)
     try:
         return weights_in(side_by_side.map(lambda file: header_of(model, file.path, file.size), files), quantization)
-    except Exception:  # Ctrl-C waits for nothing
+    except Exception:  # Ctrl-C does not wait for downloads
         side_by_side.shutdown(cancel_futures=True)
         raise
 
 
 def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:
-    """Files of pickle hold the weights in the type of config.json and little else."""
+    """Parameters from the size of pickle files, which hold little but weights in the type of config.json."""
     if facts["quantization"] or not facts["dtype"]:
         return None
     return round(sum(file.size for file in loaded) / BYTES_PER_PARAMETER[facts["dtype"]])

@@ -1,4 +1,4 @@
-"""config.json of a model -> the catalog's facts, by the names that transformers' configurations have for them."""
+"""Turns a model's config.json into the catalog's facts, by the names that transformers' configurations use."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 Config = Mapping[str, Any]
 
-# Of models that read images, too, or have an encoder.
+# The part that generates text, in models that also read images or have an encoder.
 _TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 _DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "half": "fp16", "float": "fp32"}
 # In `layer_types`: layers that keep a state of fixed size or none; all others keep keys and values.
@@ -30,9 +30,9 @@ _PLAIN_METHODS = {"awq": "awq", "gptq": "gptq", "fp8": "fp8", "fbgemm_fp8": "fp8
 
 
 def facts_of(config: Config) -> dict[str, Any]:
-    """Facts of `ModelShape` that a configuration holds; None = it does not say.
+    """The facts of `ModelShape` that a configuration holds; None = it does not tell.
 
-    Without parameters, the size of the files and access, which the files say.
+    Parameters, the size of the files and access are not among them: the files tell those.
     """
     text = _text(config)
     named = config.get("architectures") or text.get("architectures")
@@ -59,7 +59,9 @@ def facts_of(config: Config) -> dict[str, Any]:
 
 
 def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]:
-    """The catalog's word for the files' format, weights that share a scale, and the method of an unknown format."""
+    """The catalog's word for the files' format, the number of weights that share a scale, and the method of an
+    unknown format.
+    """
     given = config.get("quantization_config") or _text(config).get("quantization_config")
     if not given:
         return None, None, None
@@ -83,14 +85,14 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
 
 
 def settings_of(config: Config, *names: str) -> Config:
-    """The first of these that is an object, of the model or of its part that generates text; empty = none."""
+    """The first of these settings that is an object, in the model or in its part that generates text; empty = none."""
     return next(
         (found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {}
     )
 
 
 def short(value: Any) -> Any:
-    """Of settings for each layer those for one, sorted; of long lists of numbers their length."""
+    """Settings shortened: one sorted entry in place of one for each layer, and the length of long lists of numbers."""
     if isinstance(value, Mapping):
         return {_LAYER.sub("*", name): short(value[name]) for name in sorted(value)}
     if not isinstance(value, list):
@@ -101,7 +103,7 @@ def short(value: Any) -> Any:
 
 
 def active_share(config: Config) -> tuple[int, int] | None:
-    """Parameters of all experts, and of those that a token passes; None = no mixture of experts."""
+    """Parameters of all experts, and of the experts that a token uses; None = not a mixture of experts."""
     text = _text(config)
     inner = {**text, **_mapping(text.get("ffn_config"))}
     counts = _experts(text)
@@ -117,7 +119,7 @@ def active_share(config: Config) -> tuple[int, int] | None:
 
 
 def _experts(text: Config) -> tuple[int, int] | None:
-    """The experts of each layer with a mixture: all, and those that a token passes; None = no mixture of experts."""
+    """Experts of each layer with a mixture: all, and those that a token uses; None = not a mixture of experts."""
     inner = {**text, **_mapping(text.get("ffn_config"))}
     experts = _number(
         inner, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"
@@ -129,7 +131,7 @@ def _experts(text: Config) -> tuple[int, int] | None:
 
 
 def _sparse_layers(text: Config) -> int:
-    """Layers whose feed-forward part is a mixture; 0 = not known."""
+    """The number of layers whose feed-forward part is a mixture of experts; 0 = not known."""
     layers = _number(text, "num_hidden_layers", "n_layers", "num_layers") or 0
     for kinds, word in ((text.get("mlp_layer_types"), "sparse"), (_kinds(text), "moe")):
         if isinstance(kinds, list) and word in kinds:
@@ -147,7 +149,7 @@ def _sparse_layers(text: Config) -> int:
 
 
 def _text(config: Config) -> Config:
-    """The part that generates text; what it lacks stands beside it."""
+    """The settings of the part that generates text. Settings that it lacks are taken from the whole model."""
     for name in _TEXT_PARTS:
         if isinstance(part := config.get(name), Mapping):
             return _text(part)
@@ -159,7 +161,7 @@ def _first(config: Config, *names: str) -> Any:
 
 
 def _number(config: Config, *names: str) -> int | None:
-    """The first that is a positive whole number, or a list of one for each layer that are all the same."""
+    """The first value that is a positive whole number, or a list with the same number for each layer."""
     values = (config.get(name) for name in names)
     given = (value[0] if _is_uniform(value) else value for value in values)
     return next((each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
@@ -179,7 +181,9 @@ def _heads(text: Config) -> int | None:
 
 
 def _head_size(text: Config, heads: int | None, hidden: int | None) -> int | None:
-    """With latent attention that of a key, which engines cache where they do not cache the latent vector."""
+    """The size of an attention head. With latent attention it is the size of a key, which engines cache if they do
+    not cache the latent vector.
+    """
     if _number(text, "kv_lora_rank") and (plain := _number(text, "qk_nope_head_dim")):
         return plain + (_number(text, "qk_rope_head_dim") or 0)
     given = _number(text, "attention_head_dim", "head_dim", "kv_channels", "d_kv")
@@ -202,14 +206,14 @@ def _kv_heads(text: Config, heads: int | None) -> int | None:
 
 
 def _attention_blocks(text: Config) -> list[Config]:
-    """Of Nemotron-NAS, which leaves attention out of some layers."""
+    """The attention blocks of Nemotron-NAS, which leaves attention out of some layers."""
     blocks = text.get("block_configs")
     attentions = [_mapping(_mapping(block).get("attention")) for block in blocks] if isinstance(blocks, list) else []
     return [each for each in attentions if each and not each.get("no_op") and not each.get("replace_with_linear")]
 
 
 def _layers_with_cache(text: Config) -> int | None:
-    """Of a hybrid those with attention: the others keep a state of fixed size."""
+    """The layers of a hybrid model that have attention. The others keep a state of fixed size."""
     total = _number(
         text,
         "num_decoder_layers",
@@ -245,7 +249,7 @@ def _layers_with_cache(text: Config) -> int | None:
 
 
 def _kinds(text: Config) -> list[str]:
-    """Of the layers, one by one; empty = all are alike."""
+    """The kind of each layer; empty = all are alike."""
     given = _first(text, "layer_types", "layers_block_type")
     kinds = [str(each) for each in given] if isinstance(given, list) else []
     return kinds if set(kinds) - set(_FEED_FORWARD) else []
@@ -280,7 +284,7 @@ def _layers_with_window(text: Config) -> int | None:
 
 
 def _with_own_cache(kinds: list[str], text: Config) -> list[str]:
-    """Without the last layers of Gemma 3n, which use the keys and values of earlier ones."""
+    """All layers but the last ones of Gemma 3n, which use the keys and values of earlier layers."""
     return kinds[: len(kinds) - (_number(text, "num_kv_shared_layers") or 0)]
 
 
@@ -306,7 +310,7 @@ def _narrowest(text: Config, hidden: int | None) -> int | None:
 
 
 def _of_groups(quantized: Config, group: Config) -> str:
-    """Of compressed-tensors and ModelOpt; empty = a format without a name in the catalog."""
+    """The format of compressed-tensors or ModelOpt; empty = the catalog has no name for it."""
     algorithm, form = str(quantized.get("quant_algo", "")).lower(), str(quantized.get("format", ""))
     if algorithm in ("fp8", "nvfp4"):
         return algorithm

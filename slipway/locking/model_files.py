@@ -1,4 +1,4 @@
-"""Where a lock reads a model: a repository of the Hub at one commit, a prefix in S3, or a folder."""
+"""Reads a model's files for a lock: from a repository of the Hub at one commit, a prefix in S3, or a folder."""
 
 import json
 import math
@@ -15,20 +15,20 @@ from slipway.staging.manifest import Manifest
 from slipway.staging.weight_files import HubFile
 from slipway.staging.weights_prefix import WeightsPrefix
 
-_LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's; anything longer is no file of settings
+_LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's file may be this long; files of settings are shorter
 _READ_SOON_IN_BYTES = 10 * GB
 _UNKNOWN = {"renamed_to": None, "gated": False, "license": None, "library": None, "pipeline_tag": None}
 
 
 class UnreadableModelError(Exception):
-    """The model's files say nothing that a lock could hold; the message is one sentence."""
+    """The model's files hold no facts for a lock; the message is one sentence."""
 
 
 class ModelFiles(Protocol):
     """The files of one model.
 
     source: for the lock; `HUB`, the prefix or `FOLDER`. place: for people. commit: of the Hub; None = not known.
-    about: `renamed_to`, `gated`, `license`, `library` and `pipeline_tag`, as the Hub says.
+    about: `renamed_to`, `gated`, `license`, `library` and `pipeline_tag`, as the Hub tells them.
     """
 
     source: str
@@ -38,14 +38,14 @@ class ModelFiles(Protocol):
     files: Sequence[HubFile]
 
     def read(self, path: str, start: int, size: int) -> bytes:
-        """These bytes of a file, fewer at its end. Raises HubError, boto3's errors or OSError."""
+        """Read these bytes of a file, fewer at its end. Raises HubError, boto3's errors or OSError."""
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
-        """The same files; where nobody knows their checksums, they are computed, which takes time."""
+        """The same files with checksums. Unknown checksums are computed, which takes time."""
 
 
 class HubFiles:
-    """Raises HubError."""
+    """The files of a repository on the Hub. Raises HubError."""
 
     source = HUB
 
@@ -58,16 +58,16 @@ class HubFiles:
         self.files: Sequence[HubFile] = repository.files(self.commit or "")
 
     def read(self, path: str, start: int, size: int) -> bytes:
-        """By range."""
+        """Read by range."""
         return self._repository.read(path, self.commit or "", start, size)
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
-        """The Hub's own."""
+        """The files with the Hub's own checksums."""
         return files
 
 
 class BucketFiles:
-    """A prefix, whose objects are those of a commit only if `slipway stage` put them there."""
+    """The files below a prefix in S3. Their commit is known only if `slipway stage` put them there."""
 
     def __init__(self, s3: Any, prefix: WeightsPrefix, manifest: Manifest | None) -> None:
         self._s3, self._prefix = s3, prefix
@@ -82,25 +82,25 @@ class BucketFiles:
         ]
 
     def read(self, path: str, start: int, size: int) -> bytes:
-        """By range."""
+        """Read by range."""
         key = self._prefix.key(path)
         answer = self._s3.get_object(Bucket=self._prefix.bucket, Key=key, Range=f"bytes={start}-{start + size - 1}")
         body: bytes = answer["Body"].read()
         return body
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
-        """The Hub's own where `stage` noted them, else S3's ETags."""
+        """The files with the Hub's checksums if `stage` noted them, else with S3's ETags."""
         return files
 
 
 class FolderFiles:
-    """A folder of this machine. Raises UnreadableModelError."""
+    """The files in a folder on this machine. Raises UnreadableModelError."""
 
     source = "folder"
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise UnreadableModelError(f"--folder: {folder} is no folder.")
+            raise UnreadableModelError(f"--folder: {folder} is not a folder.")
         self._folder, self.place = folder, str(folder)
         self.commit: str | None = None
         self.about: Mapping[str, Any] = _UNKNOWN
@@ -110,29 +110,31 @@ class FolderFiles:
         ]
 
     def read(self, path: str, start: int, size: int) -> bytes:
-        """By offset."""
+        """Read by offset."""
         with (self._folder / path).open("rb") as file:
             file.seek(start)
             return file.read(size)
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
-        """Those of git and of Git LFS."""
+        """The files with checksums as in git and Git LFS."""
         if (size := sum(file.size for file in files)) > _READ_SOON_IN_BYTES:
             print(f"reading {size / GB:,.0f} GB in {self.place} for their checksums ...", file=sys.stderr, flush=True)
         return [replace(file, checksum=checksum(self._folder / file.path, _algorithm(file.path))) for file in files]
 
 
 def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
-    """A file with an object; empty = there is none. Raises UnreadableModelError, and what `read` raises."""
+    """Read a file that holds a JSON object; empty = there is no file. Raises UnreadableModelError, and the errors of
+    `read`.
+    """
     size = next((file.size for file in model.files if file.path == path), 0)
     if not size:
         return {}
     if size > _LARGEST_JSON_IN_BYTES:
-        raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, which is no file of settings.")
+        raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, too much for a file of settings.")
     try:
         content = json.loads(model.read(path, 0, size), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise UnreadableModelError(f"{path} of {model.place} is no JSON: {error}.") from None
+        raise UnreadableModelError(f"{path} of {model.place} is not JSON: {error}.") from None
     if not isinstance(content, dict):
         raise UnreadableModelError(f"{path} of {model.place} holds no object, but {type(content).__name__}.")
     return content
@@ -143,6 +145,8 @@ def _algorithm(path: str) -> str:
 
 
 def _finite(text: str) -> float | None:
-    """None for what no JSON file may hold, and Python writes all the same: `Infinity` as a limit of Nemotron-H."""
+    """None in place of `Infinity` and `NaN`, which JSON does not allow and Python writes: a limit of Nemotron-H is
+    one.
+    """
     number = float(text)
     return number if math.isfinite(number) else None

@@ -25,14 +25,16 @@ Header = dict[str, Any]
 
 @dataclass(frozen=True)
 class Weights:
-    """By safetensors' names of types: `BF16`, `F8_E4M3`, `I32` and so on. parameters: of the model, unpacked."""
+    """Parameters and bytes by safetensors' names of types: `BF16`, `F8_E4M3`, `I32` and so on. parameters: of the
+    model, unpacked.
+    """
 
     parameters: int
     bytes_by_dtype: dict[str, int]
 
 
 def header_of(model: ModelFiles, path: str, size: int) -> Header:
-    """size: of the file. Raises UnreadableModelError, and what `read` raises."""
+    """Read the header of a file. size: of the file. Raises UnreadableModelError, and the errors of `read`."""
     begin = model.read(path, 0, min(size, _FIRST_READ_IN_BYTES))
     length = int.from_bytes(begin[:8], "little")
     if len(begin) < 8 or length > min(size - 8, _LONGEST_HEADER_IN_BYTES):
@@ -46,12 +48,12 @@ def header_of(model: ModelFiles, path: str, size: int) -> Header:
         for tensor in tensors.values():
             _demand_sound(tensor)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise UnreadableModelError(f"{path} of {model.place} is broken: its header is no table of tensors.") from None
+        raise UnreadableModelError(f"{path} of {model.place} is broken: its header is not a tensor table.") from None
     return tensors
 
 
 def weights_in(headers: Iterable[Header], quantization: str | None) -> Weights:
-    """quantization: the catalog's word; GPTQ and AWQ pack eight weights into 32 bits."""
+    """Count the weights in a header. quantization: the catalog's word; GPTQ and AWQ pack eight weights into 32 bits."""
     parameters, sizes = 0, defaultdict[str, int](int)
     for header in headers:
         for name, tensor in header.items():
@@ -63,7 +65,7 @@ def weights_in(headers: Iterable[Header], quantization: str | None) -> Weights:
 
 
 def _demand_sound(tensor: Header) -> None:
-    """Raises ValueError or the like."""
+    """Raise ValueError or another error for a tensor that can't exist."""
     shape, (begin, end) = tensor["shape"], tensor["data_offsets"]
     tensor["dtype"].upper()
     if begin > end or not all(type(each) is int and each >= 0 for each in (*shape, begin, end)):

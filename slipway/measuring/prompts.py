@@ -72,5 +72,5 @@ def _prompt(path: Path, number: int, line: str, answer_tokens: int) -> Prompt:
         text, tokens = None, None
     if not isinstance(text, str) or not text or not isinstance(tokens, int) or tokens < 1:
         form = '{"prompt": "...", "max_tokens": 100}'
-        raise PromptsError(f"--prompts: line {number} of {path} is no prompt; write it as {form}.")
+        raise PromptsError(f"--prompts: line {number} of {path} is not a prompt; write it as {form}.")
     return Prompt(text, tokens)

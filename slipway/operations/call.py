@@ -70,7 +70,7 @@ def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], A
         answer = fetch(job["output_url"]) if "output_url" in job else ApiAnswer(200, job["output"])
         if answer.status < 400:
             return _show(answer.content, options)
-        print(f"The output of the job {job['id']} was not to be had: {answer.problem}", file=sys.stderr)
+        print(f"The output of job {job['id']} can't be fetched: {answer.problem}", file=sys.stderr)
         return 1
     if job["status"] in OPEN_JOB:
         print(f"The job {job['id']} is {job['status']} after {options.timeout} s; it goes on.", file=sys.stderr)

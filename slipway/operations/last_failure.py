@@ -35,7 +35,7 @@ _CAUSES = (
     ),
     (
         r"WaitCondition timed out",
-        "a machine was not set up in time: mend what its log names, or raise hosting.startup_timeout_in_seconds",
+        "a machine was not set up in time: fix the error in its log, or raise hosting.startup_timeout_in_seconds",
     ),
     (r"\balarms?\b", "the new instances answered badly: an alarm took the update back"),
     (

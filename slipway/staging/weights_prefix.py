@@ -51,7 +51,7 @@ class WeightsPrefix:
         try:
             return Manifest.model_validate_json(body)
         except ValidationError:
-            raise PrefixError(f"{self.manifest_uri} is no manifest that this version can read; move it away.") from None
+            raise PrefixError(f"{self.manifest_uri} is not a manifest that this version reads; move it away.") from None
 
     def write(self, manifest: Manifest, *, first: bool = False) -> None:
         """Write the manifest. first: raise PrefixError if one exists already."""

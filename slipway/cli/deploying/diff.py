@@ -10,7 +10,7 @@ from slipway.shared.checkout import ROOT
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its arguments."""
-    more = "exit status 1 where somebody has to acknowledge it"
+    more = "exit status 1 if a change must be acknowledged"
     text, example = "what does the next deploy mean?", "qwen3-4b --against main"
     verb = add_verb(verbs, "diff", text, run, example, more=more)
     verb.add_argument("deployment", help=FILE)

@@ -12,9 +12,9 @@ def add(verbs: Verbs) -> None:
     fleet = verbs.add_parser("fleet", description=text)
     fleet.summary = text
     own = fleet.add_subparsers(required=True, metavar="{plan,status}")
-    text = "what a deploy would do in each account and region; exit status 1 where somebody has to acknowledge it"
+    text = "what a deploy would do in each account and region; exit status 1 if a change must be acknowledged"
     _add_arguments(add_verb(own, "plan", text, run_plan))
-    text = "which account runs which template in which region, what failed and why; exit status 1 where something did"
+    text = "which account runs which template in which region, what failed and why; exit status 1 if something failed"
     _add_arguments(add_verb(own, "status", text, run_status))
 
 

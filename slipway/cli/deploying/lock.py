@@ -10,7 +10,7 @@ from slipway.shared.checkout import ROOT
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its arguments."""
-    text = "write what the model says of itself into a file"
+    text = "write the model's facts into a lock file"
     verb = add_verb(verbs, "lock", text, run, "qwen3-4b", more="at one commit, beside the deployment")
     verb.add_argument("deployment", type=one_name, help=FILE)
     folder = "folder with the model's files (default: model.weights if it holds any, else the Hub)"

@@ -17,7 +17,7 @@ def add(verbs: Verbs) -> None:
     verb = add_verb(verbs, "bench", text, run, example, more=more)
     verb.add_argument("deployment", nargs="?", help=FILE)
     verb.add_argument("--region", help=REGION)
-    route = "default: chat where the model streams it, else generate of a realtime endpoint, else jobs"
+    route = "default: chat if the model streams it, else generate of a realtime endpoint, else jobs"
     verb.add_argument("--route", choices=("generate", "chat", "jobs"), help=route)
     clients = "closed loop: clients at once, one level after the other (default 1,4,16)"
     verb.add_argument("--clients", type=_counts, default=(), metavar="N,...", help=clients)
@@ -45,7 +45,7 @@ def add(verbs: Verbs) -> None:
     verb.add_argument("--keep", action="store_true", help="write the figures beside the deployment, for --recommend")
     output = "folder of all reports (default reports/)"
     verb.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("reports"), help=output)
-    compare = "two reports, by folder or results.json: before, after; exit status 1 where something became worse"
+    compare = "two reports, by folder or results.json: before, after; exit status 1 if something became worse"
     verb.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help=compare)
 
 

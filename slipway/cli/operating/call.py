@@ -12,7 +12,7 @@ def add(verbs: Verbs) -> None:
     verb = add_verb_for_stack(verbs, "call", text, run, example)
     verb.add_argument("text", help="the prompt")
     verb.add_argument("--job", action="store_true", help="by POST /jobs, and wait for its end")
-    verb.add_argument("--chat", action="store_true", help="as a chat's message where the engine also takes plain text")
+    verb.add_argument("--chat", action="store_true", help="as a chat message, if the engine also takes plain text")
     verb.add_argument("--max-tokens", type=count, metavar="N", help="length of the answer (default: the deployment's)")
     verb.add_argument("--timeout", type=seconds, default=1800, help=TIMEOUT)
     verb.add_argument("--json", action="store_true", help="the whole answer")

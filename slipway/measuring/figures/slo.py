@@ -67,12 +67,12 @@ def parse(text: str) -> Slo:
 def _limit(text: str) -> Limit:
     form = _FORM.fullmatch(text.replace(" ", ""))
     if not form:
-        raise SloError(f"--slo: {text!r} is no limit; write limits as in ttft_p90<1s,tpot_p90<60ms,errors<1%.")
+        raise SloError(f"--slo: {text!r} is not a limit; write limits as in ttft_p90<1s,tpot_p90<60ms,errors<1%.")
     name, number, unit = form.groups()
     try:
         most = float(number)
     except ValueError:
-        raise SloError(f"--slo: {number!r} in {text!r} is no number.") from None
+        raise SloError(f"--slo: {number!r} in {text!r} is not a number.") from None
     if name == "errors":
         if unit != "%" or not 0 < most <= 100:
             raise SloError(f"--slo: {text!r}: errors take a share of all requests, such as errors<1%.")

@@ -462,7 +462,7 @@ def test_nothing_is_removed_without_a_terminal_and_without_yes(
     account = Account()
     monkeypatch.setattr(sys, "stdin", io.StringIO("chat\n"))
     assert purge("chat", account, ask_on_terminal) == 1
-    assert "no terminal; nothing was removed without --yes" in capsys.readouterr().err
+    assert "not a terminal: nothing was removed; --yes" in capsys.readouterr().err
     assert account.is_untouched
 
 

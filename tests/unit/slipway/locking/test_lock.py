@@ -129,7 +129,7 @@ def test_a_lock_that_can_not_be_written_leaves_nothing(
     ("change", "says"),
     [
         ({"config.json": None}, "has no config.json"),
-        ({"config.json": b"{"}, "is no JSON"),
+        ({"config.json": b"{"}, "is not JSON"),
         ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "is broken"),
     ],
 )

@@ -312,7 +312,7 @@ def test_a_large_output_that_cannot_be_fetched_is_told_in_one_line(capsys: pytes
     job = {"id": "a1", "status": "succeeded", "output_url": "https://bucket/output"}
     assert show_job(job, CallOptions(), lambda url: ApiAnswer(403, "<Error>\nExpired</Error>")) == 1
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "The output of the job a1 was not to be had: 403 <Error> Expired</Error>\n")
+    assert (said.out, said.err) == ("", "The output of job a1 can't be fetched: 403 <Error> Expired</Error>\n")
     assert show_job(job, CallOptions(), lambda url: ApiAnswer(200, [{"generated_text": f"\n four of {url}"}])) == 0
     assert capsys.readouterr().out == "four of https://bucket/output\n"
 
