@@ -38,7 +38,7 @@ def test_limits_are_read_with_their_units() -> None:
     ],
 )
 def test_other_words_are_refused_with_an_example_or_the_names_that_are_measured(text: str) -> None:
-    with pytest.raises(SloError, match=r"^--slo: .*(ttft_p90<1s|errors<1%|ttft, tpot, total|in s or ms|no number)"):
+    with pytest.raises(SloError, match=r"^--slo: .*(ttft_p90<1s|errors<1%|ttft, tpot, total|in s or ms|not a number)"):
         parse(text)
 
 
