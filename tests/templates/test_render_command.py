@@ -59,7 +59,7 @@ def test_template_parameters_and_archives_are_written(
 
 def test_code_stands_in_the_template_as_it_was_written(stacks: dict[str, Stack]) -> None:
     body = portable(stacks["gpt2"]).body()
-    for path in ("jobs/transitions.py", "handlers/generate.py"):
+    for path in ("jobs/state/transitions.py", "handlers/generate.py"):
         lines = (ROOT / "lambda_src" / "inference_api" / path).read_text().splitlines()
         assert "\n".join(f"        {line}".rstrip() for line in lines) in body
 
