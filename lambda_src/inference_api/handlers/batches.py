@@ -24,7 +24,7 @@ _MOST_PAIRS, _LONGEST_NAME, _LONGEST_VALUE = 16, 64, 512
 
 @answers
 def handler(request: Request) -> Response:
-    """One of the four routes, by method and resource."""
+    """Answer one of the four routes, by method and path."""
     if "id" not in request.path:
         return _create(request) if request.method == "POST" else _list(request)
     service = batch_service()
@@ -62,7 +62,7 @@ def _create(request: Request) -> Response:
         metadata=_metadata(wanted),
         key=asdict(request.key) if request.key else None,
         due_at=now,
-        id=_id(request, now),  # last: an invalid request takes no key
+        id=_id(request, now),  # last, because an invalid request must not take the idempotency key
     )
     batch = service.table.add(batch)
     service.ask_for_a_step(batch)
@@ -70,7 +70,7 @@ def _create(request: Request) -> Response:
 
 
 def _id(request: Request, now: int) -> str:
-    """A new one, or that of the caller's idempotency key."""
+    """Return a new batch id, or the one of the caller's idempotency key."""
     new, key = f"batch_{runtime().new_id()}", idempotency_key(request)
     if key is None:
         return new

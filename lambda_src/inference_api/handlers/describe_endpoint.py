@@ -10,7 +10,10 @@ from inference_api.shared.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """GET /endpoint: the model, its endpoint and the endpoint's status; no model while another one may answer."""
+    """GET /endpoint: the model, its endpoint and the endpoint's status.
+
+    The model is null while the endpoint may run another one, for example during an update.
+    """
     deployed = settings()
     status = endpoint_status().read() if deployed.endpoint_deployed else NOT_DEPLOYED
     serves = status == NOT_DEPLOYED or endpoint_status().runs(deployed.endpoint_configuration)

@@ -1,4 +1,4 @@
-"""The tasks of each minute, one in each call."""
+"""The tasks of each minute; a call runs one of them."""
 
 from importlib import import_module
 from typing import Any
@@ -14,9 +14,9 @@ MODULES = {
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:
-    """Run the task that the rule names; the event of a batch that waits names none."""
+    """Run the task that the event names. The event of a waiting batch names none: it advances batches."""
     task = event.get("task", "advance_batches")
-    # First: what Lambda logs of a call that fails or times out has the request's id only.
+    # First, because Lambda's own log of a call that fails or times out has only the request's id.
     log({"task": task, "request_id": context.aws_request_id})
     done: dict[str, int] = import_module(MODULES[task]).handler(event, context)
     return done

@@ -9,7 +9,7 @@ from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings
 
-# An event of Lambda holds 6 MB, in which the body is base64.
+# An event of Lambda has at most 6 MB, and the body in it is base64.
 MOST_FILE_BYTES = 4_500_000
 
 _MOST, _MOST_INLINE_BYTES = 10_000, 4_000_000
@@ -19,7 +19,7 @@ _SHORTEST_LIFE, _LONGEST_LIFE = 3600, 2_592_000
 
 @answers
 def handler(request: Request) -> Response:
-    """One of the five routes, by method and resource."""
+    """Answer one of the five routes, by method and path."""
     if "id" not in request.path:
         return _upload(request) if request.method == "POST" else _list(request)
     service = batch_service()
@@ -58,7 +58,10 @@ def _only_file(parts: list[Part]) -> Part:
 
 
 def seconds_to_keep(anchor: object, seconds: object) -> int:
-    """At most the retention of jobs, after which the bucket deletes. Raises ApiError 400."""
+    """Return how long to keep a file, in seconds: at most the retention of jobs, when the bucket deletes it.
+
+    anchor, seconds: the members of `expires_after`. Raises ApiError 400.
+    """
     longest = job_settings().times.retention
     if anchor is None and seconds is None:
         return longest
@@ -86,13 +89,13 @@ def _list(request: Request) -> Response:
 
 
 def list_view(views: list[dict[str, object]], has_more: bool) -> dict[str, object]:
-    """As OpenAI's API lists objects."""
+    """Return a list of objects in OpenAI's form."""
     first, last = (views[0]["id"], views[-1]["id"]) if views else (None, None)
     return {"object": "list", "data": views, "first_id": first, "last_id": last, "has_more": has_more}
 
 
 def _content(file: File) -> Response:
-    """The text, or a redirect to the bucket for what a function can't return."""
+    """Return the file's text, or a redirect to the bucket if it is too large for a function, or not UTF-8."""
     service = batch_service()
     if file.bytes <= _MOST_INLINE_BYTES:
         try:

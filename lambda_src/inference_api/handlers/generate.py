@@ -38,13 +38,13 @@ from inference_api.shared.time_budget import limit_whole_answer
 
 @streams
 def route(request: Request) -> Response | StreamedResponse:
-    """By the path of the API; the function has no others."""
+    """Answer one of the function's three routes, by its path."""
     routes_by_path = {"/chat/completions": routes.chat, "/completions": routes.completions, "/generate": _generate}
     return or_by_job(request, routes_by_path[request.resource](request), _by_job)
 
 
 def _by_job(request: Request) -> Response | StreamedResponse:
-    from inference_api.jobs.answer_by_job import by_job  # a start without what jobs need is faster
+    from inference_api.jobs.answer_by_job import by_job  # the function starts faster without the modules of jobs
 
     return by_job(request, sleeps=True)
 
@@ -73,7 +73,7 @@ def _generate(request: Request) -> Response | StreamedResponse:
 
 
 def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:
-    """The engine's own objects, whatever it puts around them."""
+    """Yield the engine's own objects as events, whatever format the engine streams."""
     with routes.endpoint().stream(body) as parts:
         yield from sse.events(_counted(value, meter) for value in objects(parts))
 
@@ -89,7 +89,7 @@ def _counted(value: object, meter: MeteredCall) -> object:
 
 @cache
 def endpoint() -> EndpointClient:
-    """Whose answers come while API Gateway and its caller are used to wait."""
+    """Return the client for whole answers. It waits as long as the deployment lets callers wait."""
     client = runtime().client("sagemaker-runtime", one_call(settings().longest_wait_in_seconds))
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)
 

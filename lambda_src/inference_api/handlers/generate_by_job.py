@@ -7,7 +7,7 @@ from inference_api.jobs.answer_by_job import by_job
 
 @streams
 def route(request: Request) -> Response | StreamedResponse:
-    """By the request's path."""
+    """Answer by a job, in the form of the request's path."""
     return by_job(request)
 
 

@@ -19,7 +19,7 @@ def handler(request: Request) -> Response:
     jobs, position = job_service().table.jobs_of(
         request.owner, request.whole_number("limit", 1, _MOST, _DEFAULT), _position(request)
     )
-    # Without padding, which a query would have to escape.
+    # Without padding, because callers would have to escape it in a query.
     following = urlsafe_b64encode(position.encode()).decode().rstrip("=") if position else None
     return Response(200, {"jobs": [summary(job) for job in jobs], "next": following})
 

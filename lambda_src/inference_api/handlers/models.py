@@ -13,7 +13,7 @@ from inference_api.shared.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """The deployment's model as OpenAI's clients list it, if the key may use it; `status` is ours."""
+    """GET /models: the deployment's model in OpenAI's form, if the key may use it. `status` is our own member."""
     name = request.path.get("id")
     if name is None:
         return Response(200, {"object": "list", "data": [_model()] if _is_for(request) else []})
@@ -28,7 +28,7 @@ def _model() -> dict[str, Any]:
     return {
         "id": settings().model_id,
         "object": "model",
-        "created": 0,  # nobody says when the model was made
+        "created": 0,  # unknown
         "owned_by": owner or name,
         "status": _status(),
     }

@@ -16,6 +16,6 @@ def handler(message: Message) -> None:
         known = notification is not None and record(notification, job_service())
     except OutputMissingError:
         emit(job_settings().deployment, runtime().now(), {"OutputsMissing": 1})
-        raise  # the message comes back, and ends as a dead letter
+        raise  # the message comes back, and after some tries it becomes a dead letter
     if not known:
         emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})

@@ -1,4 +1,4 @@
-"""The short routes in one function. The module of a route is imported at its first call, so that a start is quick."""
+"""The short routes in one function. A route's module is imported at its first call, so the function starts fast."""
 
 from importlib import import_module
 from typing import Any
@@ -21,13 +21,13 @@ _DESCRIBE_MACHINES = "inference_api.handlers.describe_machines"
 
 
 def handler(event: Event, context: Any) -> dict[str, Any]:
-    """Answer by the handler of the route."""
+    """Call the handler of the event's route."""
     answer: dict[str, Any] = import_module(module_of(event)).handler(event, context)
     return answer
 
 
 def module_of(event: Event) -> str:
-    """The module whose handler answers."""
+    """Return the name of the module that handles the event's route."""
     path = event["resource"]
     if path == "/endpoint":
         return _DESCRIBE_MACHINES if settings().runs_on_machines else _DESCRIBE_ENDPOINT

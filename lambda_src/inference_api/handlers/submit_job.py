@@ -10,7 +10,7 @@ from inference_api.shared.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """POST /jobs: a job for the engine's own body, after waiting up to `wait` seconds for its end."""
+    """POST /jobs: accept a job with the engine's own body, then wait up to `wait` seconds for its end."""
     started = runtime().now()
     service, seconds = job_service(), seconds_to_wait(request, 0, settings().longest_wait_in_seconds)
     job = service.submit(request)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from inference_api.http.gateway import Response
 from inference_api.shared import errors
 
-# Lambda returns 6 MB of JSON, in which the answer is a string; the rest is for status and headers.
+# Lambda returns at most 6 MB of JSON, which hold the answer as a string. The rest is for status and headers.
 MAX_RESPONSE_BYTES = 6_000_000
 
 
 class Answer(NamedTuple):
-    """Unchanged, as the container gave it."""
+    """The model's answer, as the container gave it."""
 
     body: bytes
     content_type: str
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
         return self.content_type.partition(";")[0].strip().lower() == "application/json"
 
     def to_response(self) -> Response:
-        """200 with the answer. Raises ApiError 502 for one that Lambda can't return."""
+        """Return a 200 with the answer. Raises ApiError 502 if Lambda can't return it."""
         try:
             text = self.body.decode()
         except UnicodeDecodeError:

@@ -27,10 +27,11 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 
 @dataclass(frozen=True)
 class Request:
-    """One call of a route. `caller` is a hash of the authenticated principal; None where the API is open.
+    """One request of a route.
 
-    key: the one that the deployment names, None for any other caller.
-    resource: the route's path in the API, as "/jobs/{id}". ends_at: when the function is killed, of the epoch.
+    caller: a hash that identifies the caller; None if the API is open. key: the caller's key if the deployment file
+    names it. resource: the route's path in the API, such as "/jobs/{id}". ends_at: when Lambda kills the function, in
+    seconds since the epoch.
     """
 
     body: bytes
@@ -46,11 +47,11 @@ class Request:
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
-        """Raises ApiError 401 for a key that has expired since its authorizer was asked."""
+        """Read API Gateway's event. Raises ApiError 401 for a key that has expired since its authorizer ran."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-        # For clients that can't add to a URL.
+        # For clients that can't add to a URL's query.
         waits = {"wait": headers["x-wait"]} if "x-wait" in headers else {}
-        # surrogatepass: the body's rules refuse an invalid text, as a 400.
+        # surrogatepass: an invalid text must reach the body's rules, which refuse it with a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
         key = AuthorizedKey.from_context(event["requestContext"].get("authorizer") or {})
         if key and key.expires is not None and key.expires <= runtime().now():
@@ -68,7 +69,7 @@ class Request:
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:
-        """A parameter of the query. Raises ApiError 400."""
+        """Return a number from the query. Raises ApiError 400 if it is not a whole number from `least` to `most`."""
         text = self.query.get(name, str(default))
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
             message = f"{name}: must be a whole number from {least} to {most}."
@@ -77,16 +78,17 @@ class Request:
 
     @property
     def owner(self) -> str:
-        """The caller as the owner of jobs; an open API takes no jobs."""
+        """The caller, as the owner of jobs. An open API takes no jobs."""
         assert self.caller
         return self.caller
 
 
 @dataclass(frozen=True)
 class Response:
-    """`body`: an object to be sent as JSON, or text; `location` is relative to the request's own URL.
+    """A whole answer.
 
-    is_final: clients of OpenAI, which repeat many requests by themselves, are told not to repeat this one.
+    body: an object, which is sent as JSON, or a text. location: relative to the request's own URL. is_final: tell
+    clients of OpenAI, which repeat many requests by themselves, not to repeat this one.
     """
 
     status: int
@@ -101,7 +103,7 @@ class Response:
         return self.body if isinstance(self.body, str) else json.dumps(self.body)
 
     def headers(self, request_id: str) -> dict[str, str]:
-        """The gateway's own answers have the same (gateway_responses.py)."""
+        """Return the headers. API Gateway's own answers have the same (gateway_responses.py)."""
         headers = _headers(self.content_type, request_id)
         if self.retry_after_in_seconds is not None:
             headers["retry-after"] = str(self.retry_after_in_seconds)
@@ -112,14 +114,14 @@ class Response:
         return headers
 
     def for_gateway(self, request_id: str) -> dict[str, Any]:
-        """As API Gateway takes it from a function that answers as a whole."""
+        """Return the answer as API Gateway takes it from a function that does not stream."""
         headers = self.headers(request_id)
         return {"statusCode": self.status, "headers": headers, "body": self.text, "isBase64Encoded": False}
 
 
 @dataclass(frozen=True)
 class StreamedResponse:
-    """An answer that comes piece by piece. An error that its first piece raises has a status of its own."""
+    """An answer that comes piece by piece. If its first piece raises an error, the error sets the status."""
 
     pieces: Iterator[bytes]
     content_type: str = SERVER_SENT_EVENTS
@@ -148,7 +150,10 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
 
 
 def streams(route: Callable[[Request], Response | StreamedResponse]) -> Route:
-    """The same for the streaming runtime; the line is written when the last piece is sent, or the caller is gone."""
+    """Make a route the entry point of the streaming runtime: every outcome becomes a response and one line in the log.
+
+    The line is written when the last piece is sent, or when the caller hangs up.
+    """
 
     @wraps(route)
     def entry_point(event: Event, context: Any) -> Streamed:
@@ -166,7 +171,11 @@ def _begun(response: Response | StreamedResponse) -> tuple[Response | StreamedRe
 
 
 def _sent(call: "_Call", response: Response | StreamedResponse, first: bytes) -> Generator[bytes, None, None]:
-    """The pieces of the body. One more, empty, comes first: then even an answer that is not sent at all is closed."""
+    """Yield an empty piece, then the pieces of the body.
+
+    The empty piece is taken at once. Only a generator that has begun runs its `finally` when it is closed, so an answer
+    that is never sent is logged, too.
+    """
     first_byte_ms, size, hung_up = call.milliseconds(), 0, True
     rest: Iterator[bytes] = iter(())
     if isinstance(response, StreamedResponse):
@@ -183,7 +192,7 @@ def _sent(call: "_Call", response: Response | StreamedResponse, first: bytes) ->
         hung_up = False
     except Exception as error:
         hung_up, last = False, call.failed(error).as_object()
-        # The status is sent; in the middle of anything else only the end of the connection can tell.
+        # The status is already sent. In other content types only a broken connection can report the error.
         if response.content_type not in _LATE_ERRORS:
             raise
         text = _LATE_ERRORS[response.content_type] % json.dumps({"error": last}).encode()
@@ -224,7 +233,7 @@ class _Call:
         return round(1000 * (perf_counter() - self._started), 1)
 
     def log(self, status: int, bytes_out: int, **more: Any) -> None:
-        """Body sizes and caller hash only."""
+        """Write the log line. It holds body sizes and the caller's hash, but no texts."""
         request, failure = self._request, self._failure
         outcome = {
             "request_id": self.request_id,
@@ -241,7 +250,7 @@ class _Call:
 
 
 def _limit_time(context: Any) -> float:
-    """When the function is killed: without an answer to its caller."""
+    """Limit calls of AWS to the function's time. Return when Lambda kills the function, which leaves no answer."""
     remaining = getattr(context, "get_remaining_time_in_millis", None)
     ends_at = runtime().now() + remaining() / 1000 if remaining else inf
     runtime().answer_before(ends_at)
@@ -258,14 +267,14 @@ def _error_response(error: ApiError) -> Response:
 
 
 def failure_of(error: Exception) -> ApiError:
-    """What a caller is told of an exception."""
+    """Return the error that the caller gets for an exception."""
     if isinstance(error, ApiError):
         return error
     return _overloaded(error) or errors.internal_error(place_of(error))
 
 
 def _overloaded(error: Exception) -> ApiError | None:
-    """A 503 where a service behind the function is throttled, down or slow."""
+    """Return a 503 if a service behind the function is throttled, down or slow; None for other exceptions."""
     if isinstance(error, ClientError):
         status, cause = error.response["ResponseMetadata"]["HTTPStatusCode"], str(error.response["Error"].get("Code"))
         passing = ("Throttl", "Throughput", "Conflict", "LimitExceeded")
@@ -278,7 +287,10 @@ def _overloaded(error: Exception) -> ApiError | None:
 
 
 def _caller(context: Mapping[str, Any], key: AuthorizedKey | None) -> str | None:
-    """context: of the request, as API Gateway gives it."""
+    """Return the hash that identifies the caller; None if the API is open.
+
+    context: the request's, as API Gateway gives it.
+    """
     identity = context.get("identity") or {}
     if identity.get("caller"):
         # After the colon comes a session name, which the caller chooses freely.

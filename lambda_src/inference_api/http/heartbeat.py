@@ -1,4 +1,4 @@
-"""Keeps a caller's connection open while nothing comes."""
+"""Keeps a caller's connection open while the model is silent."""
 
 from collections.abc import Callable, Generator, Iterator
 from queue import Empty, SimpleQueue
@@ -9,7 +9,7 @@ from inference_api.shared.time_budget import BEAT
 
 COMMENT = b": waiting for the model\n\n"  # which readers of server-sent events skip
 SPACE = b" "  # which readers of JSON skip
-# What is left of a read ends in a moment; the function is frozen at the end of its answer, and may never go on.
+# The rest of a read ends in a moment. Lambda freezes the function at the end of its answer, perhaps for ever.
 _TO_END_IN_SECONDS = 2
 
 
@@ -21,10 +21,11 @@ def opened(
     every: float = BEAT,
     interrupt: Callable[[], None] = lambda: None,
 ) -> Generator[bytes, None, None]:
-    """The pieces, and a beat whenever so many seconds pass without one.
+    """Yield the pieces, and `beat` whenever `every` seconds pass without a piece.
 
-    first_after: before the first piece. Until then an error that the pieces raise has a status of its own.
-    interrupt: ends a read that another thread waits in; called at the end, as that thread alone can close its pieces.
+    first_after: seconds before the first beat. Until then an error that the pieces raise can set the status.
+    interrupt: ends the read in which the reading thread waits. It is called at the end, because only that thread can
+    close the pieces.
     """
     found: SimpleQueue[bytes | Exception | None] = SimpleQueue()
     closed = Event()

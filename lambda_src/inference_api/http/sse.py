@@ -8,12 +8,12 @@ DONE = b"data: [DONE]\n\n"
 
 
 def event(value: Any) -> bytes:
-    """One event on one line, in ASCII: wherever the network cuts it, and whatever half characters a model makes."""
+    """Return one event on one line. It is ASCII, so neither a cut on the network nor half a character can break it."""
     return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
 
 def events(values: Iterable[Any]) -> Iterator[bytes]:
-    """An event for each value, and the end that clients wait for."""
+    """Yield an event for each value, then the end that clients wait for."""
     for value in values:
         yield event(value)
     yield DONE

@@ -1,8 +1,8 @@
-"""The loop of a function that answers piece by piece: Lambda's own for Python answers only as a whole.
+"""The event loop of a function that answers piece by piece; Lambda's own loop for Python can't stream.
 
-A handler's module ends with `handler = serve(route)`. Lambda's loop imports it before it asks for an event, and from
-then on this one answers the Runtime API (AWS Lambda Developer Guide, "Building a custom runtime"). A module that can't
-be imported is announced by Lambda's loop.
+A handler's module ends with `handler = serve(route)`. Lambda's loop imports the module before it asks for an event.
+From then on this loop serves the Runtime API (AWS Lambda Developer Guide, "Building a custom runtime"). If the module
+can't be imported, Lambda's loop reports it.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 _PREFIX = "/2018-06-01/runtime/invocation"
 _ERROR_TYPE, _ERROR_BODY = "Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body"
-_ATTEMPT = "Lambda-Runtime-Invocation-Id"  # to be repeated where it is given, as Lambda's own loop does
+_ATTEMPT = "Lambda-Runtime-Invocation-Id"  # sent back if it is given, as Lambda's own loop does
 _STREAMING = {
     "Content-Type": "application/vnd.awslambda.http-integration-response",
     "Lambda-Runtime-Function-Response-Mode": "streaming",
@@ -28,7 +28,7 @@ _STREAMING = {
 
 
 class Streamed(NamedTuple):
-    """A response for API Gateway. Who takes the pieces closes them."""
+    """A response for API Gateway. The reader of the pieces must close them."""
 
     status: int
     headers: dict[str, str]
@@ -51,14 +51,14 @@ class Context:
 
 
 def serve(route: Route) -> Route:
-    """In a function of Lambda, answer its events for ever; elsewhere give the route back."""
+    """In Lambda, answer events for ever. Elsewhere return the route."""
     if api := os.environ.get("AWS_LAMBDA_RUNTIME_API"):
         _serve(HTTPConnection(api), route)  # without a timeout: the next event may take hours
     return route
 
 
 def close(pieces: Iterator[bytes]) -> None:
-    """Generators hold what their code has open; other iterators have nothing to close."""
+    """Close a generator, which may hold a connection open. Other iterators have nothing to close."""
     if isinstance(pieces, Generator):
         pieces.close()
 
@@ -68,7 +68,7 @@ def _serve(api: HTTPConnection, route: Route) -> NoReturn:
         api.request("GET", f"{_PREFIX}/next")
         response = api.getresponse()
         event, headers = json.loads(response.read()), response.headers
-        api.close()  # nobody says how long an idle connection lives, and an answer may take minutes
+        api.close()  # how long an idle connection lives is not documented, and an answer may take minutes
         os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
         context = Context(
             headers["Lambda-Runtime-Aws-Request-Id"],
@@ -95,7 +95,7 @@ def _post(api: HTTPConnection, path: str, body: bytes | Iterator[bytes], headers
 
 
 def _chunks(answer: Streamed) -> Iterator[bytes]:
-    """Metadata, eight zero bytes, which JSON can't hold, and the body; a failure on the way goes into the trailers."""
+    """Yield the metadata, eight zero bytes, which JSON can't hold, and the body. The trailers report a failure."""
     yield _chunk(json.dumps({"statusCode": answer.status, "headers": answer.headers}).encode() + bytes(8))
     trailers = b""
     try:
@@ -111,7 +111,7 @@ def _chunk(data: bytes) -> bytes:
 
 
 def _failure(error: Exception) -> bytes:
-    """Without its text, which can quote a prompt."""
+    """Return Lambda's document for an exception, without its text, which can quote a prompt. Log it, too."""
     failure = {
         "errorType": type(error).__name__,
         "errorMessage": "",

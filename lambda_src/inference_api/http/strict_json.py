@@ -6,12 +6,12 @@ from typing import Any, NoReturn
 
 from inference_api.shared.errors import ApiError
 
-# JSON schemas nest deep; serde_json, which reads bodies in TGI, ends at 128.
+# JSON schemas have many levels. TGI's reader, serde_json, takes at most 128.
 MAX_DEPTH = 100
 
 
 def read_strict_json(raw: bytes, max_depth: int = MAX_DEPTH) -> Any:
-    """Raises ApiError 400 `invalid_json`, saying what to change."""
+    """Parse JSON. Raises ApiError 400 `invalid_json`, which says what to change."""
     if raw.startswith(BOM_UTF8):
         _refuse("it starts with a byte order mark; send UTF-8 without one")
     try:

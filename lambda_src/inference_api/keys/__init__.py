@@ -1,1 +1,1 @@
-"""The named keys of an API: who calls, what each has used, and its limits."""
+"""The named keys of an API: their callers, their usage and their limits."""

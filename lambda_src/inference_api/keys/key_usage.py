@@ -1,8 +1,9 @@
-"""What the callers of an API with named keys use: counted in one row for each owner and month, and limited by it.
+"""Counts and limits the usage of named keys, in one row for each owner and month.
 
-A call is charged before it runs with the tokens that it may take, and its charge ends once: with those that it took.
-Calls side by side pass a limit by the last one's tokens only, or by what an estimate lacks. A table that fails refuses
-calls (503), and never loses an answer: a charge that nobody could end is ended by a later call of its key.
+A call is charged before it runs with the tokens that it may take. At its end the tokens that it took replace the
+charge, once. Calls side by side can pass a limit only by the tokens of the last one, or by the error of an estimate.
+If the table fails, calls are refused (503), but no answer is lost: a later call of the same key ends a charge that was
+left open.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,12 @@ from inference_api.shared.log import log
 from inference_api.shared.runtime import STANDARD_RETRIES, Runtime, runtime
 from inference_api.shared.settings import usage_table
 
-# That one call ends for others, which its own caller waits for.
+# The most charges that one call ends for others, because its own caller waits meanwhile.
 MOST_ABANDONED = 10
 
 
 class KeyUsage:
-    """client: botocore's `dynamodb`, which may repeat a request."""
+    """Counts and limits the usage of keys. client: botocore's `dynamodb`, which may repeat a request."""
 
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
@@ -33,8 +34,8 @@ class KeyUsage:
     def admit(self, owner: str, key: AuthorizedKey | None, tokens_in: int, tokens_out: int) -> KeyCharge:
         """Count a call and charge its tokens. key: None = no limits.
 
-        Raises ApiError 429 for a key that is at a limit. Raises botocore's errors or TableBusyError where the table
-        fails: then nobody knows whether the key is at its limit, and the call must not run.
+        Raises ApiError 429 for a key that is at a limit. Raises botocore's errors or TableBusyError if the table fails:
+        then it is unknown whether the key is at its limit, and the call must not run.
         """
         charge_id = f"{self._runtime.random.getrandbits(40):010x}"
         charge = KeyCharge(owner, self._runtime.now(), tokens_in, tokens_out, charge_id)
@@ -47,30 +48,31 @@ class KeyUsage:
         return charge
 
     def admit_job(self, charge: KeyCharge, key: AuthorizedKey | None, write: Callable[[Update], None]) -> None:
-        """Count and charge what becomes a job. Raises as `write` does, or ApiError 429.
+        """Count and charge a call that becomes a job. Raises ApiError 429, and the errors of `write`.
 
-        write: accept the job in one transaction with the update. Raises RefusedUpdateError if that alone is refused.
+        write: accepts the job in one transaction with the update. It must raise RefusedUpdateError if only the update
+        is refused.
         """
         self._admit(charge, key, write)
 
     def settle(self, charge: KeyCharge, tokens_in: int, tokens_out: int, *, failed: bool = False) -> None:
-        """Put what a call took in the place of its charge. Raises nothing: if the table fails, the charge stays."""
+        """Replace a call's charge by the tokens that it took. Raises nothing: if the table fails, the charge stays."""
         self._end(charge, self.settlements(charge, tokens_in, tokens_out, failed=failed))
 
     def settlements(self, charge: KeyCharge, tokens_in: int, tokens_out: int, *, failed: bool) -> list[Update]:
-        """Updates that put what was taken in the place of a charge: the first that is not refused is the one."""
+        """Return updates that replace a charge by the tokens taken. Send them in order until one is not refused."""
         counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "errors": int(failed)}
         return self._settlements(charge, counts, tokens_in + tokens_out - charge.tokens)
 
     def withdraw(self, charge: KeyCharge) -> None:
-        """Count neither request nor tokens of a call that was not made after all, or is a job of its own now."""
+        """Take back the count and the charge of a call that was not made, or that has become a job."""
         self._end(charge, self._settlements(charge, {"requests": -1}, -charge.tokens))
 
     def _settlements(self, charge: KeyCharge, counts: dict[str, int], more: int) -> list[Update]:
         return usage_row.settlements(self._table, charge, counts, more, self._runtime.now())
 
     def _admit(self, charge: KeyCharge, key: AuthorizedKey | None, write: Callable[[Update], Row | None]) -> Row | None:
-        """What `write` returns: the row as it was before."""
+        """Admit a charge by `write`. Return the result of `write`: the row as it was before."""
         limits, minute, is_first = key or AuthorizedKey(""), charge.minute, False
         for _ in range(MOST_TRIES):
             try:
@@ -86,7 +88,10 @@ class KeyUsage:
         raise TableBusyError
 
     def _end_abandoned(self, owner: str, row: Row) -> bool:
-        """Whether there were calls whose function has died. They may have run, so they cost their prompt."""
+        """End the charges of calls whose function has died. Return whether there were any.
+
+        These calls may have run, so each costs its prompt.
+        """
         found = list(islice(usage_row.abandoned(row, owner, self._runtime.now()), MOST_ABANDONED))
         for charge in found:
             self.settle(charge, charge.tokens_in, 0, failed=True)
@@ -105,7 +110,7 @@ class KeyUsage:
             log({"caller": charge.owner, "cause": f"{type(error).__name__} at counting tokens"})
 
     def _write(self, update: Update) -> Row:
-        """The row as it was before. Raises RefusedUpdateError."""
+        """Send an update. Return the row as it was before. Raises RefusedUpdateError."""
         for turn in range(MOST_TRIES):
             try:
                 row: Row = self._client.update_item(**update, ReturnValues="ALL_OLD").get("Attributes", {})
@@ -115,7 +120,7 @@ class KeyUsage:
                     raise RefusedUpdateError(error.response.get("Item") or {}) from None
                 if code not in CONFLICTS:
                     raise
-                pause(self._runtime, turn)  # a job of the same key is accepted or ends
+                pause(self._runtime, turn)  # a job of the same key is being accepted, or ends
             else:
                 return row
         raise TableBusyError
@@ -123,6 +128,6 @@ class KeyUsage:
 
 @cache
 def key_usage() -> KeyUsage | None:
-    """None where the deployment names no keys."""
+    """Return the usage of this deployment's keys; None if it names no keys."""
     table = usage_table()
     return KeyUsage(runtime().client("dynamodb", STANDARD_RETRIES), table, runtime()) if table else None

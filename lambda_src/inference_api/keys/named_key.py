@@ -1,4 +1,4 @@
-"""A key that the deployment file names: what its authorizer says of it, and the owner that its callers are."""
+"""A key that the deployment file names, as its authorizer describes it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ PREFIX_LENGTH = 10
 
 @dataclass(frozen=True)
 class AuthorizedKey:
-    """None = no limit. models: the names of models that it may ask for. expires: in seconds of the epoch."""
+    """A named key and its limits; None = no limit.
+
+    models: the names of models that it may use. expires: seconds since the epoch.
+    """
 
     name: str
     tokens_per_minute: int | None = None
@@ -20,7 +23,7 @@ class AuthorizedKey:
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> "AuthorizedKey | None":
-        """context: the authorizer's, of texts. None: the key has no name."""
+        """Read the authorizer's context, whose values are texts. Return None if the key has no name."""
         if not context.get("key"):
             return None
         minute, month, expires = (context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires"))
@@ -33,19 +36,22 @@ class AuthorizedKey:
         )
 
     def may_ask_for(self, model: object, own_names: Collection[str]) -> bool:
-        """own_names: of the deployment's model; a key that has it by one of them may use the others, too."""
+        """Whether the key may use a model.
+
+        own_names: all names of the deployment's model. A key that may use one of them may use the others, too.
+        """
         if self.models is None or model in self.models:
             return True
         return model in own_names and any(name in self.models for name in own_names)
 
 
 def prefix_of(name: str) -> str:
-    """The first characters of every key of this name. The rest is random and known to API Gateway alone."""
+    """Return the first characters of every key of this name. The rest is random; only API Gateway knows it."""
     return sha256(name.encode()).hexdigest()[:PREFIX_LENGTH]
 
 
 def principal_of(name: str) -> str:
-    """The principal of a named key's callers, which outlives the key's value."""
+    """Return what identifies the callers of a named key, also after the key's value has changed."""
     return f"key/{name}"
 
 

@@ -1,8 +1,8 @@
-"""What an owner uses in a month, as one row: updates of it that count once, however often they are sent.
+"""The row of an owner's usage in a month, and updates of it that count once even if they are sent again.
 
-`charged` has the counted tokens and those of open charges. The charge of a call stands in the row until the call ends,
-so a repeated update finds its own work done. The charge of a job stands in the job's row, which changes in one
-transaction with this one.
+`charged` holds the counted tokens and those of open charges. A call's charge stands in the row until the call ends, so
+a repeated update finds its own work done. A job's charge stands in the job's row, which changes in one transaction
+with this one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _NONE: Mapping[str, int] = {}
 
 
 class RefusedUpdateError(Exception):
-    """The condition of an update does not hold for `row`, empty if there is none; nothing was written."""
+    """The condition of an update does not hold; nothing was written. row: as found; empty if there is none."""
 
     def __init__(self, row: Row) -> None:
         super().__init__("refused")
@@ -34,9 +34,9 @@ class RefusedUpdateError(Exception):
 
 @dataclass(frozen=True)
 class KeyCharge:
-    """The tokens that an admitted call or job may take. moment: of its admission, in seconds of the epoch.
+    """The tokens that an admitted call or job may take.
 
-    id: of a call's charge; empty for a job's.
+    moment: the time of admission, in seconds since the epoch. id: the id of a call's charge; empty for a job's.
     """
 
     owner: str
@@ -55,7 +55,10 @@ class KeyCharge:
 
 
 def admission(table: str, charge: KeyCharge, limits: AuthorizedKey, minute: int, *, is_first: bool) -> Update:
-    """Count a request and charge its tokens, unless a limit is reached. is_first: of its minute."""
+    """Return the update that counts a request and charges its tokens, unless a limit is reached.
+
+    is_first: whether the request is the first of its minute.
+    """
     adds = {"requests": 1, "charged": charge.tokens}
     sets = {"last_used": int(charge.moment), "expires_at": int(charge.moment) + _KEPT_IN_SECONDS}
     values, room = {":minute": minute}, " AND attribute_not_exists(#charge)" if charge.id else ""
@@ -80,9 +83,10 @@ def admission(table: str, charge: KeyCharge, limits: AuthorizedKey, minute: int,
 
 
 def settlements(table: str, charge: KeyCharge, counts: Mapping[str, int], more: int, now: float) -> list[Update]:
-    """End a charge: the first of these updates that is not refused. more: tokens beyond those of the charge.
+    """Return the updates that end a charge. Send them in order until one is not refused.
 
-    Tokens that were charged too much are free again in the minute of the charge, if that is not over.
+    more: tokens taken beyond the charge; negative if fewer were taken. Tokens that were charged too much are free again
+    in the minute of the charge, if that is not over.
     """
     in_minute, later = {**counts, "charged": more, "minute_charged": more}, {**counts, "charged": more}
     if more >= 0:
@@ -96,12 +100,12 @@ def settlements(table: str, charge: KeyCharge, counts: Mapping[str, int], more: 
 
 
 def is_open(row: Row, charge: KeyCharge) -> bool:
-    """Whether the row has the charge of a call."""
+    """Whether the row still holds the charge of a call."""
     return f"{_OPEN}{charge.id}" in row
 
 
 def abandoned(row: Row, owner: str, now: float) -> Iterator[KeyCharge]:
-    """Charges of calls whose function has died."""
+    """Yield the charges of calls whose function has died."""
     for name, value in row.items():
         if name.startswith(_OPEN):
             moment, tokens_in, tokens_out = map(int, value["S"].split())

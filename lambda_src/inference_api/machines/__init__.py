@@ -1,1 +1,1 @@
-"""The machines of `hosting.mode: ec2` as the functions see them: their rows, starts and readiness."""
+"""The machines of `hosting.mode: ec2`: their rows, their starts, and whether they are ready."""

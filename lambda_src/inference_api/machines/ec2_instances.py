@@ -18,7 +18,11 @@ DEPLOYMENT_TAG, MACHINE_TAG = "slipway:deployment", "slipway:machine"
 
 
 class Instance(NamedTuple):
-    """state: EC2's word, but never shutting-down or terminated. launched_at: of the last start."""
+    """The EC2 instance of a machine.
+
+    number: the machine's. state: EC2's word, but never shutting-down or terminated. launched_at: the last start, in
+    seconds since the epoch.
+    """
 
     id: str
     number: int
@@ -31,7 +35,10 @@ class StoppingError(Exception):
 
 
 class Ec2Instances:
-    """new_client: makes botocore's `ec2`, which takes a second, so only on first use."""
+    """Describes, starts and stops the instances of a stack.
+
+    new_client: makes botocore's `ec2`. It is called on first use, because it takes a second.
+    """
 
     def __init__(self, new_client: Callable[[], Any], stack: str) -> None:
         self._new_client, self._stack = new_client, stack
@@ -43,7 +50,7 @@ class Ec2Instances:
         return self._made
 
     def describe(self) -> list[Instance]:
-        """All instances that exist, in the order of their numbers."""
+        """Return all instances that exist, in the order of their numbers."""
         wanted = {
             f"tag:{DEPLOYMENT_TAG}": [self._stack],
             "tag-key": [MACHINE_TAG],
@@ -61,7 +68,10 @@ class Ec2Instances:
         return sorted(map(_instance, found), key=lambda instance: (instance.number, instance.id))
 
     def start(self, instance_id: str) -> bool:
-        """Whether it was stopped; one that runs goes on. Raises StoppingError, or botocore's errors."""
+        """Start an instance; one that runs goes on. Return whether it was stopped before.
+
+        Raises StoppingError, or botocore's errors.
+        """
         try:
             answer = self._client.start_instances(InstanceIds=[instance_id])
         except ClientError as error:
@@ -71,7 +81,7 @@ class Ec2Instances:
         return bool(answer["StartingInstances"][0]["PreviousState"]["Name"] == STOPPED)
 
     def stop(self, instance_id: str) -> None:
-        """As an operator would: its worker hears SIGTERM. Raises botocore's errors."""
+        """Stop an instance as an operator would: its worker gets SIGTERM. Raises botocore's errors."""
         self._client.stop_instances(InstanceIds=[instance_id])
 
 

@@ -1,4 +1,4 @@
-"""The parts that functions see and start machines with, made once per process."""
+"""The objects that read the state of machines and start them, made once per process."""
 
 from functools import cache
 
@@ -25,7 +25,7 @@ def readiness() -> Readiness:
 
 @cache
 def starter(config: Config = ONE_START) -> Starter:
-    """config: of the client of EC2."""
+    """Return the starter of machines. config: settings of its client of EC2."""
     return Starter(machine_rows(), ec2_instances(config), runtime(), job_settings().deployment)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 LOADING, IDLE, BUSY, STOPPING = "loading", "idle", "busy", "stopping"
 
 BEAT_IN_SECONDS = 20
-# Three beats may be lost, and clocks differ.
+# Long enough to lose three beats, and for clocks that differ.
 ALIVE_IN_SECONDS = 90
-# Much longer than AWS is throttled: a machine that is silent for so long is taken for broken.
+# A machine that is silent for so long counts as broken. Throttling by AWS is much shorter.
 SILENT_IN_SECONDS = 300
 USUAL_BOOT_IN_SECONDS = 120
 _LONGEST_BOOT_IN_SECONDS = 3600
@@ -20,11 +20,12 @@ _NUMBERS = ("seen_at", "ready_at", "busy_at", "boot_in_seconds", "tried_at", "as
 
 @dataclass(frozen=True)
 class MachineRow:
-    """One machine, as its worker last described it. Times are seconds of the epoch, 0 for never.
+    """One machine, as its worker last described it. Times are in seconds since the epoch; 0 is never.
 
-    seen_at: the last beat. ready_at: when the model last answered; earlier instances count, too. busy_at: when it last
-    had work, or booted. boot_in_seconds: from the last start that was asked for to the model's first answer. tried_at:
-    when a start was last asked for; asked_at: when EC2 took one; refused_at: when it refused one.
+    instance_id: the instance whose worker registered last. state: LOADING, IDLE, BUSY or STOPPING. seen_at: the last
+    beat. ready_at: when the model last answered, on this instance or an earlier one. busy_at: when the machine last had
+    work, or booted. boot_in_seconds: the last measured time from a start to the model's first answer. tried_at: when
+    EC2 was last asked for a start. asked_at: when EC2 last accepted one. refused_at: when EC2 last refused one.
     """
 
     number: int
@@ -40,22 +41,22 @@ class MachineRow:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether EC2 has taken a start, and nothing was heard of the machine since."""
+        """Whether EC2 has accepted a start, and nothing has been heard of the machine since."""
         return self.asked_at > max(self.seen_at, self.refused_at)
 
     def is_alive(self, now: float) -> bool:
-        """Whether it takes jobs."""
+        """Whether the machine takes jobs."""
         return self.state in (IDLE, BUSY) and self._is_heard(now)
 
     def is_loading(self, now: float) -> bool:
-        """Whether its worker waits for the model."""
+        """Whether the machine's worker waits for the model."""
         return self.state == LOADING and self._is_heard(now)
 
     def is_stopping(self, now: float) -> bool:
         return self.state == STOPPING and self._is_heard(now)
 
     def _is_heard(self, now: float) -> bool:
-        # A beat from before a start that EC2 took is the last word of the boot before.
+        # A beat from before the last accepted start belongs to an earlier boot.
         return self.seen_at >= self.asked_at and now - self.seen_at <= ALIVE_IN_SECONDS
 
 
@@ -64,31 +65,34 @@ def machine_key(number: int) -> dict[str, Any]:
 
 
 def from_item(number: int, item: Mapping[str, Any]) -> MachineRow:
-    """Attributes that another version added are ignored."""
+    """Read a row. Unknown attributes, which another version added, are ignored."""
     values: dict[str, Any] = {name: item[name]["S"] for name in _TEXTS if name in item}
     return MachineRow(number, **values | {name: float(item[name]["N"]) for name in _NUMBERS if name in item})
 
 
 def usual_boot(rows: Iterable[MachineRow]) -> float:
-    """Seconds from a start to the model's first answer, as last measured."""
+    """Return the seconds from a start to the model's first answer, as last measured."""
     return max((row.boot_in_seconds for row in rows), default=0) or USUAL_BOOT_IN_SECONDS
 
 
 def register(row: MachineRow, instance_id: str, now: float) -> MachineRow:
-    """A worker begins: after a boot, or again on a machine whose last worker has just ended."""
+    """Return the row of a worker that begins: after a boot, or right after the machine's last worker has ended."""
     again = row.instance_id == instance_id and now - row.seen_at <= SILENT_IN_SECONDS
     return replace(row, instance_id=instance_id, state=LOADING, seen_at=now, busy_at=row.busy_at if again else now)
 
 
 def begin_service(row: MachineRow, earlier: MachineRow, now: float) -> MachineRow:
-    """The model answers. earlier: the row before the worker registered, for the time of the boot."""
+    """Return the row of a worker whose model begins to answer.
+
+    earlier: the row before the worker registered, from which the boot time is measured.
+    """
     was_asked_for = earlier.asked_at > earlier.seen_at
     boot = min(max(now - earlier.asked_at, 1), _LONGEST_BOOT_IN_SECONDS) if was_asked_for else row.boot_in_seconds
     return replace(row, state=IDLE, seen_at=now, ready_at=now, boot_in_seconds=boot)
 
 
 def beat(row: MachineRow, state: str, now: float) -> MachineRow:
-    """The worker is there. In every state but LOADING the model is, too."""
+    """Return the row after a beat of the worker. In every state but LOADING the model answers, too."""
     changed = replace(row, state=state, seen_at=now)
     if state == LOADING:
         return changed

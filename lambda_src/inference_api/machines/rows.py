@@ -1,4 +1,4 @@
-"""The rows of the machines in the job table. Workers and functions write attributes of their own, and no others."""
+"""The rows of the machines in the job table. Workers write some attributes, functions write the others."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,30 +12,33 @@ Values = dict[str, dict[str, str]]
 
 
 class ReplacedError(Exception):
-    """Another instance has the number of this machine."""
+    """Another instance has taken the number of this machine."""
 
 
 class MachineRows:
-    """client: botocore's `dynamodb`. Raises its errors where DynamoDB fails for longer than its retries."""
+    """Reads and writes the rows of machines.
+
+    client: botocore's `dynamodb`. Raises its errors if DynamoDB fails for longer than the client retries.
+    """
 
     def __init__(self, client: Any, table: str, count: int) -> None:
         self._client, self._table, self._count = client, table, count
 
     def get(self, number: int) -> MachineRow:
-        """An empty row for a machine that has never registered."""
+        """Return the row of a machine. The row of one that has never registered is empty."""
         found = self._client.get_item(TableName=self._table, Key=machine_key(number), ConsistentRead=True)
         return from_item(number, found.get("Item", {}))
 
     def each(self) -> Iterator[MachineRow]:
-        """All machines, each read when it is asked for."""
+        """Yield the rows of all machines. Each is read when it is asked for."""
         yield from map(self.get, range(self._count))
 
     def register(self, row: MachineRow) -> None:
-        """Write the row of a worker that begins: the last one to do so has the number."""
+        """Write the row of a worker that begins. The worker that registers last has the number."""
         self._update(row.number, _of_worker(row) | {"instance_id": {"S": row.instance_id}})
 
     def beat(self, row: MachineRow) -> None:
-        """Raises ReplacedError."""
+        """Write the row of a worker. Raises ReplacedError."""
         try:
             self._update(row.number, _of_worker(row), only_of=row.instance_id)
         except ClientError as error:
@@ -44,15 +47,15 @@ class MachineRows:
             raise ReplacedError from None
 
     def note_tried(self, number: int, now: float) -> None:
-        """EC2 is about to be asked for a start."""
+        """Note that EC2 is about to be asked for a start."""
         self._update(number, {"tried_at": to_number(now)})
 
     def note_asked(self, number: int, now: float) -> None:
-        """EC2 has taken a start, or may have."""
+        """Note that EC2 has accepted a start, or may have."""
         self._update(number, {"asked_at": to_number(now)})
 
     def note_refused(self, number: int, now: float) -> None:
-        """EC2 has refused a start."""
+        """Note that EC2 has refused a start."""
         self._update(number, {"refused_at": to_number(now)})
 
     def _update(self, number: int, values: Values, only_of: str | None = None) -> None:

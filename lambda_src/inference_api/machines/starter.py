@@ -1,4 +1,4 @@
-"""Start a machine when a job is sent and none takes jobs."""
+"""Starts a machine when a job is sent and no machine takes jobs."""
 
 from botocore.exceptions import ClientError
 
@@ -10,28 +10,28 @@ from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
 
-# Many jobs that are sent at once ask EC2 once.
+# Jobs that are sent within this time ask EC2 once.
 _PAUSE_IN_SECONDS = 30
 _MOST_TRIES = 3
 
 
 class Starter:
-    """Whatever fails here is done by the tender within a minute, so it is logged and counted only."""
+    """Starts machines. A failure is only logged and counted, because the tender tries again within a minute."""
 
     def __init__(self, rows: MachineRows, ec2_instances: Ec2Instances, runtime: Runtime, deployment: str) -> None:
         self._rows, self._ec2_instances, self._runtime, self._deployment = rows, ec2_instances, runtime, deployment
 
     def wake(self) -> None:
-        """Start a machine unless one takes jobs or is about to. To be called after the job's message was sent."""
+        """Start a machine unless one takes jobs or is about to. Call this after the job's message was sent."""
         try:
             self._wake()
         except PASSING_ERRORS as error:
             log({"cause": f"{type(error).__name__} at waking a machine"})
 
     def start(self, number: int, instance_id: str) -> bool:
-        """Whether EC2 starts the instance, has started it before, or gives no answer.
+        """Ask EC2 to start an instance. Return False if EC2 refuses, or if the instance is still stopping.
 
-        Raises botocore's errors of the table.
+        Return True if the instance starts, already runs, or EC2 gives no answer. Raises botocore's errors of the table.
         """
         now = self._runtime.now
         self._rows.note_tried(number, now())
@@ -45,7 +45,7 @@ class Starter:
             return False
         except PASSING_ERRORS as error:
             self._count_failure(number, instance_id, type(error).__name__)
-            was_stopped = True  # perhaps: the tender sees
+            was_stopped = True  # perhaps; the tender finds out
         if was_stopped:
             self._rows.note_asked(number, now())
         return True
@@ -55,7 +55,7 @@ class Starter:
         emit(self._deployment, self._runtime.now(), {"MachineStartFailures": 1})
 
     def _wake(self) -> None:
-        """A boot that takes longer than usual, or a model that loads for long, is the tender's concern."""
+        """Start a machine if none is on its way. The tender deals with boots and models that take longer than usual."""
         now, known, last_start = self._runtime.now(), list[MachineRow](), 0.0
         for row in self._rows.each():
             if row.is_alive(now) or row.is_loading(now) or now - row.tried_at < _PAUSE_IN_SECONDS:
@@ -65,7 +65,7 @@ class Starter:
                 known.append(row)
         if now - last_start <= usual_boot(known):
             return
-        # One that powers itself off still runs for EC2, which would not start it again.
+        # Machines that are stopping come last: EC2 still counts them as running, so it would not start them.
         known.sort(key=lambda row: row.is_stopping(now))
         for row in known[:_MOST_TRIES]:
             if self.start(row.number, row.instance_id):

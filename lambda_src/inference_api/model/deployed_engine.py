@@ -1,4 +1,7 @@
-"""Whether the engine that the functions were deployed with serves, and how well; an update switches them first."""
+"""The engine that the functions were deployed with: its state, and counts of its failures.
+
+An update of the stack changes the functions before the endpoint, so for a while an older engine may answer.
+"""
 
 from functools import cache
 
@@ -11,15 +14,15 @@ from inference_api.shared.settings import settings
 
 
 def demand() -> None:
-    """Raises ApiError 503 where the stack leaves the endpoint, or the machines, out."""
+    """Raises ApiError 503 if the stack was deployed without its endpoint or machines."""
     if not settings().endpoint_deployed:
         raise errors.endpoint_not_deployed()
 
 
 def state() -> str:
-    """Whether the model answers now: `ready`, `starting`, `asleep`, `failed` or `not_deployed`.
+    """Return the state of the model: `ready`, `starting`, `asleep`, `failed` or `not_deployed`.
 
-    Raises ApiError 503, or botocore's errors, while nobody can tell.
+    Raises ApiError 503, or botocore's errors, if the state can't be read.
     """
     if not settings().endpoint_deployed:
         return "not_deployed"
@@ -31,21 +34,23 @@ def state() -> str:
 
 
 def serves() -> bool:
-    """False also while nobody knows: then the container judges a body that the engine would refuse.
+    """Whether this engine, and no other, answers requests; False also if that is unknown.
 
-    Without an endpoint there is no update between two engines.
+    If it is False, a body that breaks a rule of this engine is left to the container. Machines have no update during
+    which two engines answer, so for them it is True.
     """
     configuration = settings().endpoint_configuration
     return not configuration or endpoint_status().runs(configuration) is True
 
 
 def count_call(error: InvocationError | None) -> None:
-    """Count a call that the model answered, failed, or left without an answer, for the alarms that roll an update back.
+    """Count whether a call failed or timed out, for the alarms that roll an update back.
 
-    SageMaker's own metrics can't tell: LMI refuses a caller's mistake with 424 or 500, as it reports its failures.
-    Failures of the configuration before the update are ignored; if it is unknown which one answered, they count.
+    error: None if the model answered. SageMaker's own metrics don't help: LMI answers a caller's mistake with 424 or
+    500, as it reports its own failures. Failures of the configuration before the update are ignored. If it is unknown
+    which configuration answered, they count.
     """
-    if not settings().endpoint_deployed:  # jobs from before it was taken away
+    if not settings().endpoint_deployed:  # a job from before the endpoint was taken away
         return
     configuration, failed, timed_out = settings().endpoint_configuration, False, False
     if error is not None:
@@ -58,8 +63,8 @@ def count_call(error: InvocationError | None) -> None:
 
 @cache
 def endpoint_status() -> EndpointStatus:
-    """Made on first use, since its client is large.
+    """Return the endpoint's status. It is made on first use, because its client is large.
 
-    One quick attempt: the call of the model that may follow takes nearly all of the function's time.
+    A read has one quick attempt, because a call of the model may follow that takes nearly all of the function's time.
     """
     return EndpointStatus(runtime().client("sagemaker", ONE_QUICK_ATTEMPT), settings().endpoint_name, runtime().now)

@@ -31,28 +31,32 @@ from inference_api.shared.time_budget import STREAM_READ
 
 _CALL_LIMIT_IN_SECONDS = 65  # SageMaker itself ends a call after 60 s
 
-# SageMaker's own limit of a streamed answer is 8 min; a failure short of that is not about time.
+# SageMaker ends a streamed answer after 8 min. A stream that breaks earlier has another cause.
 _STREAM_LIMIT_IN_SECONDS = STREAM_READ - 10
 
-# A frozen function does not see that the other side hung up, and a single attempt would end on the dead connection.
+# A frozen function does not notice that the other side hangs up, and the single attempt would fail on the dead
+# connection.
 IDLE_LIMIT_IN_SECONDS = 20
 
-# Without SSLError: a connection can break while the answer is read.
+# Errors that prove that nothing was sent. SSLError does not: a connection can break while the answer is read.
 NEVER_SENT = (ConnectTimeoutError, EndpointConnectionError, ProxyConnectionError)
 
 
 def one_call(seconds: float = _CALL_LIMIT_IN_SECONDS) -> Config:
-    """Settings of a client that waits for an answer as long as SageMaker may take, or only so many seconds."""
+    """Return settings of a client that waits `seconds` for an answer, at most as long as SageMaker may take."""
     return ONE_ATTEMPT.merge(Config(read_timeout=min(seconds, _CALL_LIMIT_IN_SECONDS)))
 
 
 def one_stream() -> Config:
-    """Settings of a client that reads streamed answers."""
+    """Return settings of a client that reads streamed answers."""
     return ONE_ATTEMPT.merge(Config(read_timeout=STREAM_READ))
 
 
 class EndpointClient:
-    """client: botocore's `sagemaker-runtime`. on_end: hears of the end of each call, with its error if it has one."""
+    """Calls the model's endpoint.
+
+    client: botocore's `sagemaker-runtime`. on_end: called at the end of each call, with its error or None.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class EndpointClient:
         self._lock = Lock()
 
     def invoke(self, body: bytes) -> Answer:
-        """Raises InvocationError."""
+        """Return the model's whole answer. Raises InvocationError."""
         try:
             answer = self._invoke(body)
         except errors.InvocationError as error:
@@ -81,9 +85,10 @@ class EndpointClient:
 
     @contextmanager
     def stream(self, body: bytes) -> Iterator[Iterator[bytes]]:
-        """The answer in parts, cut anywhere; on_end also hears of an InvocationError that the reader finds in them.
+        """Provide the answer in parts, which are cut anywhere.
 
-        Nothing is sent until the first part is asked for. The parts raise InvocationError, the first as `invoke` does.
+        The request is sent when the first part is asked for. Reading the parts raises InvocationError. on_end also gets
+        an InvocationError that the reader raises in the block.
         """
         parts, failure = self._stream(body), None
         try:
@@ -96,7 +101,7 @@ class EndpointClient:
             self._on_end(failure)
 
     def hang_up(self) -> None:
-        """End the reads of streams in which other threads wait."""
+        """Close the connections of all open streams, so that the threads that read them stop waiting."""
         with self._lock, suppress(OSError, ValueError):
             for stream in self._open:
                 with socket.socket(fileno=os.dup(stream.fileno())) as connection:
@@ -153,7 +158,10 @@ class EndpointClient:
 
 
 def _broken(error: EventStreamError, seconds: float) -> errors.InvocationError:
-    """The event that ends a stream early. botocore drops the code that tells the limit of time from a lost model."""
+    """Return the error for an event that ends a stream early.
+
+    botocore drops the code that would tell SageMaker's time limit from a lost model, so the duration decides.
+    """
     code = str(error.response["Error"].get("Code"))
     if code == "ModelStreamError":
         return errors.model_timeout(code) if seconds >= _STREAM_LIMIT_IN_SECONDS else errors.container_exited(code)
@@ -161,18 +169,18 @@ def _broken(error: EventStreamError, seconds: float) -> errors.InvocationError:
 
 
 def _refusal(error: ClientError) -> errors.InvocationError:
-    """AWS's own texts are dropped: they name accounts and resources, and can quote the body."""
+    """Return the error for a refusal, without AWS's text, which can name accounts and resources or quote the body."""
     code = str(error.response["Error"].get("Code"))
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if code == "ModelError":
         original = error.response.get("OriginalStatusCode")
-        # Of a container without an answer there are only AWS's words, which are read and not passed on.
+        # If the container gave no answer there are only AWS's words. They are read, but not passed on.
         words = error.response.get("OriginalMessage") or (
             error.response["Error"].get("Message") if original == 0 else ""
         )
         return errors.container_error(original, str(words or ""))
     if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
-        # Only ServiceUnavailable and a model that is not ready say that nothing ran.
+        # Only ServiceUnavailable (503) and a model that is not ready prove that nothing ran.
         return errors.endpoint_not_ready(code, ran=status >= 500 and status != 503)
     if code.startswith("Throttling") or status == 429:
         return errors.throttled(code)

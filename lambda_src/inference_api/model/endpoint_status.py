@@ -15,18 +15,19 @@ from inference_api.shared.model_states import ASLEEP, FAILED, READY, STARTING
 QUICK_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
 
 KEPT_FOR_SECONDS = 15
-NOT_DEPLOYED = "NotDeployed"  # shown where the stack leaves the endpoint, or the machines, out
+NOT_DEPLOYED = "NotDeployed"  # shown if the stack was deployed without its endpoint or machines
 # A stack creates its endpoint last, long after its API, so an endpoint that is not found is about to be created.
 _NOT_YET_CREATED = "Creating"
-# Without instances that answer, and on the way to none.
+# The statuses in which no instance answers, and none is about to.
 _OUT_OF_SERVICE = ("Failed", "OutOfService", "Deleting", "UpdateRollbackFailed")
 
-# Until the endpoint has been in service; a rollback of the first deploy deletes it before the API.
+# The statuses of an endpoint that has never been in service. A rollback of the first deploy deletes the endpoint before
+# the API.
 _NEVER_SERVED = ("Creating", "Failed", "Deleting")
 
 
 class EndpointStatus:
-    """client: botocore's `sagemaker`."""
+    """The status and configuration of an endpoint. client: botocore's `sagemaker`."""
 
     def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
         self._client = client
@@ -37,7 +38,7 @@ class EndpointStatus:
         self._read_at = float("-inf")
 
     def read(self) -> str:
-        """SageMaker's word, such as InService, Creating (or not yet there), Updating or Failed. Raises ApiError 503."""
+        """Return SageMaker's status, such as InService, Creating (or not yet there) or Failed. Raises ApiError 503."""
         now = self._clock()
         if now - self._read_at >= KEPT_FOR_SECONDS:
             self._status = self._describe()
@@ -45,10 +46,10 @@ class EndpointStatus:
         return self._status
 
     def runs(self, configuration: str) -> bool | None:
-        """Whether requests reach instances of this EndpointConfig only; None where nobody can tell.
+        """Whether requests reach instances of this EndpointConfig only; None if that is unknown.
 
-        An endpoint that is being created runs nothing else. An update names the configuration that it brings, which has
-        the traffic while SageMaker bakes it; in between both may have some. The API need not name the stage.
+        An endpoint that is being created runs no other configuration. During an update the new configuration has all of
+        the traffic in the stage Baking; in other stages both may have some. SageMaker may leave the stage out.
         """
         try:
             status = self.read()
@@ -64,7 +65,7 @@ class EndpointStatus:
         return stages == {"Baking"} and pending["EndpointConfigName"] == configuration
 
     def state(self) -> str:
-        """READY, STARTING, ASLEEP (an asynchronous endpoint without instances) or FAILED. Raises ApiError 503."""
+        """Return READY, STARTING, FAILED, or ASLEEP for an asynchronous endpoint at zero. Raises ApiError 503."""
         status = self.read()
         if status in _OUT_OF_SERVICE:
             return FAILED
@@ -89,14 +90,14 @@ class EndpointStatus:
 
 
 class FirstService:
-    """Whether the endpoint has been in service: asked until it has, and never again in this process."""
+    """Knows whether the endpoint has ever been in service; once it has, this process does not ask again."""
 
     def __init__(self, status: EndpointStatus) -> None:
         self._status = status
         self._has_begun = False
 
     def demand(self) -> None:
-        """Raises ApiError 503 before the endpoint's first service; a status that is not known refuses nothing."""
+        """Raises ApiError 503 before the endpoint's first service. An unknown status is no reason to refuse."""
         if self._has_begun:
             return
         try:

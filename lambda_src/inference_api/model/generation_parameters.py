@@ -20,10 +20,10 @@ _NAMES = {
     _FLAG: "do_sample return_full_text details decoder_input_details watermark ignore_eos",
     _TEXTS: "stop stop_sequences",
 }
-# Names that only some engines know: those with a range for them, which may be without bounds.
+# Names that only some engines know. An engine that knows one has a range for it, perhaps without bounds.
 _WHOLE_WHERE_RANGED = ("num_samples", "num_return_sequences", "length", "top_n")
-# The parameters that multiply the work of one prompt: no request may hold the model with them. OpenAI's API takes as
-# many.
+# The parameters that multiply the work of one prompt. They are limited, so that no request can hold the model for long.
+# OpenAI's API has the same limit.
 _COPIES = ("n", "best_of", "num_samples", "num_return_sequences", "num_beams")
 _MOST_COPIES = 128
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
@@ -36,9 +36,10 @@ _BOUNDS = {
 
 
 def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: str, prefix: str) -> None:
-    """Raises ApiError 400 `invalid_parameter`: EngineRuleError for a value out of the engine's range.
+    """Check the types and ranges of parameters. Unknown names and nulls pass: the engine decides on them.
 
-    Unknown names and nulls pass: the engine decides on them.
+    prefix: the path before a name in error messages, such as `parameters.`. Raises ApiError 400 `invalid_parameter`, as
+    an EngineRuleError for a value out of the engine's range.
     """
     for name, value in parameters.items():
         field = prefix + name
@@ -51,7 +52,7 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
             message = f"{field}: must be {wanted}, not {json.dumps(value)[:40]}."
             raise ApiError("invalid_parameter", message, field=field)
         if name == "max_tokens" and value == 0 and "prompt" in parameters and parameters.get("echo") is True:
-            continue  # the prompt again, and nothing after it
+            continue  # asks for the prompt alone
         for bound, limit in ranges.get(name, {}).items():
             words, holds = _BOUNDS[bound]
             if not holds(value, limit):
@@ -65,7 +66,10 @@ def check_parameters(parameters: Mapping[str, Any], ranges: Ranges, *, engine: s
 
 
 def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str, prefix: str) -> None:
-    """names: all that the engine takes here; synonyms in one string. Raises EngineRuleError 400; nulls pass."""
+    """Check that the engine knows each parameter, and that no two of them are synonyms. Nulls pass.
+
+    names: all names that the engine takes here; a string holds a name and its synonyms. Raises EngineRuleError 400.
+    """
     sent = [name for name, value in fields.items() if value is not None]
     known = [name for each in names for name in each.split()]
     for name in sent:

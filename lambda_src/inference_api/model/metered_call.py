@@ -1,4 +1,4 @@
-"""One call of the model on a key's account: charged when it is admitted, settled at its end, with or without error."""
+"""A call of the model that counts for a key: charged when it is admitted, settled at its end, also after an error."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +17,9 @@ from inference_api.shared.settings import settings
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
-    """KeyCharge a call. Hand it to its `whole` or `stream` at once: only they settle it.
+    """Charge a call to the caller's key. Use its `whole` or `stream` at once: only they settle the charge.
 
-    document: the checked body.
-    Raises ApiError 404 for a model that is not the key's, 429 for a key at its limit.
+    document: the checked body. Raises ApiError 404 for a model that the key may not use, 429 for a key at its limit.
     """
     check_model(request, document)
     usage = key_usage()
@@ -40,11 +39,12 @@ def check_model(request: Request, document: Mapping[str, Any]) -> None:
 
 
 class MeteredCall:
-    """Does nothing where nobody counts. One of two owns the charge and settles it: the block of `whole`, for an answer
-    that is there at its end, or the pieces of `stream`.
+    """A call whose tokens are counted; if the deployment names no keys, nothing is counted.
 
-    Call it with the tokens that the engine says: in all, not since the last. Without them it counts the events of a
-    stream, one token each, or the bytes of an answer, a token for four.
+    Either the block of `whole` or the generator of `stream` owns the charge and settles it.
+
+    Call the object with the tokens that the engine reports, each time with all so far. Without such reports each event
+    of a stream counts as one token, and four bytes of a whole answer count as one.
     """
 
     def __init__(self, usage: KeyUsage | None, charge: KeyCharge | None) -> None:
@@ -70,9 +70,9 @@ class MeteredCall:
             self._settle(error)
 
     def stream(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces, each an event or a whole answer. Settle the call once they end or are left.
+        """Yield the same pieces, each an event or a whole answer. Settle the call when they end, or the reader stops.
 
-        Withdraw it if a job answers in its place.
+        If a job will answer instead, take the charge back.
         """
         error: BaseException | None = None
         try:
@@ -90,12 +90,12 @@ class MeteredCall:
             close(pieces)
 
     def answer(self, body: bytes) -> None:
-        """Count a whole answer, or what came of it."""
+        """Count a whole answer, or the part of it that has come."""
         self._said = self._said or tokens_of(body)
         self._bytes = len(body)
 
     def leave(self, hang_up: Callable[[], None]) -> None:
-        """End the call of a caller who is gone: the error that it ends with is nobody's."""
+        """End the call of a caller who has hung up. The error that follows does not count as a failure."""
         self._left = True
         hang_up()
 
@@ -108,7 +108,7 @@ class MeteredCall:
         elif self._events or self._bytes:
             taken = prompt, max(self._events, tokens_by_length(self._bytes))
         elif isinstance(error, InvocationError) and error.ran and not error.refused:
-            taken = prompt, 0  # nobody knows what the model did with it
+            taken = prompt, 0  # how many tokens the model made is unknown
         else:
             taken = 0, 0
         self._usage.settle(self._charge, *taken, failed=error is not None and not self._left)

@@ -11,12 +11,12 @@ Answered = Response | StreamedResponse
 
 
 def is_for_a_job(error: BaseException | None) -> bool:
-    """Whether a job can answer in the place of a call: the endpoint refused it as not ready, before the model ran."""
+    """Whether a job can answer instead of a call: the endpoint refused the call as not ready, before the model ran."""
     return isinstance(error, InvocationError) and error.code == "endpoint_not_ready" and not error.ran and takes_jobs()
 
 
 def or_by_job(request: Request, response: Answered, by_job: Callable[[Request], Answered]) -> Answered:
-    """The same response, or the job's if the model was not asked; a refusal after which it may have run stays."""
+    """Return the response, or a job's if the endpoint was not ready. If the model may have run, the error stays."""
     if not isinstance(response, StreamedResponse) or not request.caller:
         return response
     return StreamedResponse(_pieces(request, response.pieces, by_job), response.content_type)

@@ -10,8 +10,8 @@ from inference_api.shared.errors import ApiError, EngineRuleError
 from inference_api.shared.request_rules import Ranges, RequestRules
 
 _PROMPTS = ("inputs", "messages", "prompt")
-# The parameters that limit the length of an answer, and those that ask for several; the last of each are the names of
-# one engine, which count where the engine has a range for them.
+# The parameters that limit the length of an answer, and those that ask for several answers. Names that only one engine
+# uses count only if the engine has a range for them.
 _LENGTHS = {
     "inputs": ("max_new_tokens",),
     "messages": ("max_tokens", "max_completion_tokens"),
@@ -29,10 +29,10 @@ def check_request_body(
     *,
     may_stream: bool = False,
 ) -> dict[str, Any]:
-    """The body as a document.
+    """Check a body and return it as a document.
 
-    engine_serves: whether the engine of the rules is the one that gets the body; only asked if the body breaks a rule
-    that other engines do not have. may_stream: whether `stream` may be true.
+    engine_serves: tells whether the engine of the rules gets the body. It is called only if the body breaks a rule that
+    other engines do not have. may_stream: whether `stream` may be true.
 
     Raises ApiError 400, 413 or 415 for a body that the engine would refuse or that is not safe to pass on.
     """
@@ -74,17 +74,20 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules, may_strea
 
 
 def body_for_model(body: bytes, document: Mapping[str, Any], rules: RequestRules) -> bytes:
-    """The caller's own bytes; a checked document with an alias in `model` goes without it, as the container allows."""
+    """Return the caller's own bytes, without `model` if it is an alias: the container refuses it, but needs none.
+
+    document: the body, checked.
+    """
     if document.get("model") not in rules.model_aliases:
         return body
     return json.dumps({name: value for name, value in document.items() if name != "model"}, ensure_ascii=False).encode()
 
 
 def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
-    """The most tokens that the answers to a checked body can have. Raises ApiError 400 if the body sets no limit."""
+    """Return the most tokens that the answers to a checked body can have. Raises ApiError 400 if it sets no limit."""
     key = next(key for key in _PROMPTS if key in document)
     parameters, prefix = _parameters(document, key)
-    # The engine's own name first: an error names it.
+    # The engine's own name first, because an error names the first.
     names = sorted((name for name in _LENGTHS[key] if _counts(name, ranges)), key=lambda name: name not in ranges)
     limits: list[int] = [parameters[name] for name in names if isinstance(parameters.get(name), int)]
     if not limits or min(limits) < 1:
@@ -95,7 +98,7 @@ def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
 
 
 def _answers(document: Mapping[str, Any], key: str, ranges: Ranges) -> int:
-    """To all prompts of a checked body."""
+    """Return the number of answers to all prompts of a checked body."""
     parameters, _ = _parameters(document, key)
     is_several = key != "messages" and isinstance(document[key], list) and not isinstance(document[key][0], int)
     prompts = len(document[key]) if is_several else 1
@@ -116,7 +119,10 @@ def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
 
 
 def _parameters(document: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], str]:
-    """Chat and completions keep their parameters beside the prompt, `inputs` in an object of their own."""
+    """Return the parameters and the path before their names.
+
+    Chats and completions have them beside the prompt, `inputs` has them in an object of their own.
+    """
     if key != "inputs":
         return document, ""
     parameters = document.get("parameters")
@@ -135,7 +141,7 @@ def _check_stream(value: Any, field: str, may_stream: bool) -> None:
 
 
 def _is_tokens(value: Any) -> bool:
-    """OpenAI's other prompts: ids of tokens, or a list of such lists."""
+    """Whether a prompt is a list of token ids, or a list of such lists, as OpenAI allows."""
     prompts = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     return all(
         isinstance(tokens, list) and tokens and all(type(token) is int for token in tokens) for tokens in prompts

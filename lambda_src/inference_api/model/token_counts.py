@@ -1,4 +1,4 @@
-"""Tokens of prompts and answers: as the engine says them, else estimated by length."""
+"""Tokens of prompts and answers: as the engine reports them, otherwise estimated by length."""
 
 import json
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from inference_api.shared.errors import ApiError
 from inference_api.shared.request_rules import RequestRules
 
 _BYTES_PER_TOKEN = 4  # of English; other languages have fewer
-_UNSAID_TOKENS = 256  # of an answer whose body sets no limit
-_MOST_TOKENS = 100_000_000  # a body may ask for more than models make, and than DynamoDB's numbers have digits for
+_UNSAID_TOKENS = 256  # assumed for an answer if the body sets no limit
+_MOST_TOKENS = 100_000_000  # a body may ask for any number, even one with more digits than DynamoDB's numbers have
 
 
 def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
-    """The tokens of the prompt, by the length of its texts, and the most that its answers may have."""
+    """Return the tokens of the prompt, estimated by its length, and the most tokens that its answers may have."""
     try:
         most = answer_tokens(document, rules.ranges)
     except ApiError:
@@ -23,7 +23,7 @@ def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, 
 
 
 def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
-    """The tokens of prompt and answer, as the engine's whole answer says them; None where it does not."""
+    """Return the tokens of prompt and answer that an engine's whole answer reports; None if it reports none."""
     try:
         document = json.loads(answer)
     except (ValueError, RecursionError):
@@ -32,8 +32,8 @@ def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
     if isinstance(usage, dict):
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
         return (prompt, completion) if is_count(prompt) and is_count(completion) else None
-    # With details where the caller asked for them. TGI and LMI: one object, or one for each prompt. Our own server: one
-    # for each sample, in a list of its own for each of several prompts, with the prompt's tokens in each.
+    # Details are there if the caller asked for them. TGI and LMI send one object, or one for each prompt. Our own
+    # server sends one for each sample, with the prompt's tokens in each; of several prompts each has a list of its own.
     by_prompt = document if isinstance(document, list) else [document]
     if not all(isinstance(each, list) for each in by_prompt):
         by_prompt = [by_prompt]
@@ -51,7 +51,7 @@ def _details(sample: Any) -> Mapping[str, Any]:
 
 
 def _prompt_tokens(document: Mapping[str, Any]) -> int:
-    """At least 1. Images are left to the engine's own count."""
+    """Estimate the tokens of the prompt, at least 1. Images count only if the engine reports tokens."""
     prompt = document.get("inputs") or document.get("prompt") or []
     parts = prompt if isinstance(prompt, list) else [prompt]
     given = sum(type(token) is int for part in parts for token in (part if isinstance(part, list) else [part]))
@@ -69,14 +69,15 @@ def _texts_of(message: Mapping[str, Any]) -> list[str]:
 
 
 def _as_json(holder: Mapping[str, Any], *names: str) -> list[str]:
-    """As chat templates put it into the prompt."""
+    """Return members as JSON, as chat templates put them into the prompt."""
     return [json.dumps(holder[name], ensure_ascii=False) for name in names if holder.get(name)]
 
 
 def tokens_by_length(length_in_bytes: int) -> int:
+    """Estimate the tokens of a text."""
     return -(-length_in_bytes // _BYTES_PER_TOKEN)
 
 
 def is_count(value: object) -> bool:
-    """Whether an engine's figure can be counted; a job with another one could not end."""
+    """Whether an engine's figure is a valid count. With an invalid one a job's end could not be written."""
     return type(value) is int and 0 <= value <= _MOST_TOKENS

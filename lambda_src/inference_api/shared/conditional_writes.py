@@ -1,4 +1,4 @@
-"""Conditional writes to DynamoDB, alone or in a transaction; conflicts are tried again with jitter."""
+"""Conditional writes to DynamoDB, alone or in a transaction; conflicts are retried with jitter."""
 
 from typing import Any
 
@@ -18,18 +18,21 @@ class TableBusyError(BusyError):
     """Other writers kept changing the same items; nothing was written."""
 
 
-# Of a call to AWS that a caller need not hear of: another call does the work later.
+# Errors of calls to AWS that callers need not see, because a later call does the same work.
 PASSING_ERRORS = (BotoCoreError, ClientError, BusyError)
 
 
 class ConditionalWrites:
-    """The reason of a refused write holds the `Item` that was found instead."""
+    """Makes and sends conditional writes to one table.
+
+    A refused write returns a reason. Its `Item` is the item that the table holds.
+    """
 
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
 
     def put(self, item: dict[str, Any], condition: str, values: dict[str, Any] | None = None) -> Write:
-        """Replace an item."""
+        """Return a write that replaces an item if `condition` holds."""
         put = {
             "TableName": self._table,
             "Item": item,
@@ -41,7 +44,11 @@ class ConditionalWrites:
     def add(
         self, key: dict[str, Any], name: str, amount: int, *, most: int | None = None, expires_at: int | None = None
     ) -> Write:
-        """Add to a counter that does not go past `most`, which is at least `amount`."""
+        """Return a write that adds `amount` to the counter `name`.
+
+        most: the counter's limit, at least `amount`; None = no limit. expires_at: the item's time to live, in seconds
+        since the epoch.
+        """
         update: dict[str, Any] = {
             "TableName": self._table,
             "Key": key,
@@ -58,7 +65,7 @@ class ConditionalWrites:
         return {"Update": update}
 
     def keep_until(self, key: dict[str, Any], expires_at: int) -> Write:
-        """Set an item's time to live."""
+        """Return a write that sets an item's time to live. expires_at: seconds since the epoch."""
         return {
             "Update": {
                 "TableName": self._table,
@@ -69,7 +76,7 @@ class ConditionalWrites:
         }
 
     def alone(self, write: Write) -> Reason | None:
-        """None if it was written. Raises TableBusyError."""
+        """Send one write. Return why it was refused, or None if it was written. Raises TableBusyError."""
         ((kind, request),) = write.items()
         try:
             self._client.put_item(**request) if kind == "Put" else self._client.update_item(**request)
@@ -83,9 +90,13 @@ class ConditionalWrites:
         return None
 
     def together(self, writes: list[Write], token: str) -> list[Reason | None]:
-        """Empty if all were written; otherwise none was, and the list has the reason of each refused write.
+        """Send all writes in one transaction. Return an empty list if they were written.
 
-        token: 1 to 36 characters; a request repeated with it within ten minutes writes once. Raises TableBusyError.
+        If one is refused, none is written. Then the list holds the reason of each refused write, and None for the
+        others.
+
+        token: 1 to 36 characters. If the request is repeated with the same token within ten minutes, it writes once.
+        Raises TableBusyError.
         """
         for turn in range(MOST_TRIES):
             try:
@@ -104,5 +115,5 @@ class ConditionalWrites:
 
 
 def pause(runtime: Runtime, turn: int) -> None:
-    """Full jitter, so that two callers that collided do not collide again."""
+    """Sleep for a random time (full jitter), so that two writers that collided do not collide again."""
     runtime.sleep(runtime.random.uniform(0, min(0.02 * 2**turn, 1)))

@@ -1,4 +1,4 @@
-"""The words of a container's error: LMI hides in them whether its engine refused the request or failed."""
+"""Reads the error text of a model's container: only there does LMI say whether its engine refused or failed."""
 
 import ast
 import json
@@ -8,9 +8,10 @@ from typing import Any
 
 # vLLM's refusal as LMI 18 and later show it, with the status 500 (djl_python/lmi_vllm/request_response_utils.py).
 _VLLM_REFUSAL = re.compile(r"error=ErrorInfo\(message=(.*), type=.*, code=(\d{3})\)", re.DOTALL)
-# LMI itself could not read the body: the first with a rolling batch (djl_python/input_parser.py), the second without.
+# LMI itself could not read the body. It spells this in two ways, with a rolling batch (djl_python/input_parser.py) and
+# without.
 _LMI_REFUSAL = re.compile(r"Input [Pp]arsing failed[.:] ")
-# How engines say that a prompt is too long, alone or with its answer; the number is the most that both may have.
+# How engines say that a prompt is too long, alone or with its answer. The number is the limit for both together.
 _TOO_LONG = re.compile(
     "|".join(
         (
@@ -29,15 +30,15 @@ _TOO_LONG = re.compile(
 )
 # vLLM, and servers that copy it: "The model `x` does not exist."
 _UNKNOWN_MODEL = re.compile(r"\bmodel [`'\"].*[`'\"].*(does not exist|not found)", re.DOTALL | re.IGNORECASE)
-# SageMaker's words in place of a container whose process ended (aws/amazon-sagemaker-examples#2815); those for one that
-# is slow begin with "Your invocation timed out".
+# SageMaker's text if the container's process ended (aws/amazon-sagemaker-examples#2815). Its text about a slow
+# container begins with "Your invocation timed out".
 _NO_ANSWER = "could not get a response"
 
 
 def status_of_engine(status: int | None, words: str) -> int | None:
-    """The status that the engine inside LMI gave, where LMI's own says less; otherwise the container's own.
+    """Return the status of the engine inside LMI if the words tell it, otherwise the container's own.
 
-    status: None where SageMaker does not say it; engines repeat it in their words.
+    status: the container's; None if SageMaker does not report it. Engines repeat it in their words.
     """
     document = _document(words)
     error = document.get("error") if status in (424, 500, None) else None
@@ -49,7 +50,7 @@ def status_of_engine(status: int | None, words: str) -> int | None:
 
 
 def sentence_of(words: str) -> str:
-    """What the engine says, without the JSON around it; the words themselves if they have no such place."""
+    """Return the engine's message without the JSON around it, or all of the words if they hold no message."""
     document = _document(words)
     error = document.get("error")
     inner = error.get("message") if isinstance(error, dict) else error
@@ -61,7 +62,7 @@ def sentence_of(words: str) -> str:
 
 
 def too_long(sentence: str) -> str | None:
-    """A refusal of a prompt for its length, in the words of OpenAI, which clients look for; None for any other."""
+    """Return a refusal of a too long prompt in OpenAI's words, which clients look for; None for any other refusal."""
     found = _TOO_LONG.search(sentence)
     if found is None or sentence.startswith("This model's maximum context length"):
         return found and sentence
@@ -76,12 +77,12 @@ def is_unknown_model(words: str) -> bool:
 
 
 def is_without_answer(words: str) -> bool:
-    """Whether SageMaker says that the container went away, not that it is slow."""
+    """Whether SageMaker says that the container is gone; a slow container has another text."""
     return _NO_ANSWER in words
 
 
 def _document(words: str) -> dict[str, Any]:
-    """LMI's words are `{"code", "error"}`."""
+    """Parse the words as a JSON object, such as LMI's `{"code", "error"}`; empty if they are none."""
     try:
         document = json.loads(words)
     except (ValueError, RecursionError):
@@ -90,7 +91,10 @@ def _document(words: str) -> dict[str, Any]:
 
 
 def _status_in(document: dict[str, Any]) -> int | None:
-    """OpenAI's `{"error": {"code": 400}}`, older vLLM's and LMI's `{"code": 400}`, TGI's `{"error_type"}`."""
+    """Return the status that the words name.
+
+    OpenAI: `{"error": {"code": 400}}`. Older vLLM and LMI: `{"code": 400}`. TGI: `{"error_type"}`.
+    """
     if document.get("error_type") == "validation":
         return 422
     inner = document.get("error")

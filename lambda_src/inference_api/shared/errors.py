@@ -1,7 +1,8 @@
 """The errors that functions answer with, and their texts, in the order of the statuses in error_codes.py.
 
 Refusals of a body or a parameter (400, 413, 415) stand with their rules in request_body, generation_parameters,
-strict_json, http and submission. The texts of API Gateway's own answers are in llm_hosting/api/gateway_responses.py.
+strict_json, gateway and submission. The texts of API Gateway's own answers are in
+llm_hosting/api/gateway_responses.py.
 """
 
 import math
@@ -17,21 +18,21 @@ from inference_api.shared.container_words import (
 )
 from inference_api.shared.error_codes import STATUS_OF
 
-# Statuses of a container that do not depend on the request: who may call it, at which path, how soon it answers, and
-# the failures of DJL Serving and TGI.
+# Statuses of a container that say nothing about the request. They are about access, the path or the time, or they are
+# failures of DJL Serving and TGI.
 _NOT_ABOUT_THE_REQUEST = (401, 403, 404, 405, 408, 424)
 
 _MOST_WORDS_IN_BYTES = 1024
 
-# Codes of what the model refuses.
+# Codes of requests that the model refuses.
 _REFUSALS = ("rejected_by_model", "context_length_exceeded")
 
 
 class ApiError(Exception):
-    """An answer other than the one asked for; `message` is for the caller, only `code` and `cause` are logged.
+    """An error that the caller gets as an answer.
 
-    code: one of error_codes.py. status: None = that of the code.
-    ran: whether the model may have worked on the request.
+    code: one of error_codes.py. status: of HTTP; None = the code's. message: for the caller, never logged. cause: for
+    the log only. ran: whether the model may have worked on the request.
     """
 
     def __init__(
@@ -51,21 +52,21 @@ class ApiError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Whether the same request, sent again, may be paid a second time: clients of OpenAI repeat some unasked."""
+        """Whether clients of OpenAI must not repeat the request by themselves, because the model may run twice."""
         return self.ran or self.status in (500, 502, 504)
 
     def as_object(self) -> dict[str, Any]:
-        """As callers see it: code, message and field, and what clients of OpenAI read besides, `type` and `param`."""
+        """Return the error as callers see it: code, message and field, and `type` and `param` for OpenAI's clients."""
         shown = {"code": self.code, "message": self.message, "type": _type_of(self.status), "param": self.field}
         return shown | ({"field": self.field} if self.field else {})
 
 
 class EngineRuleError(ApiError):
-    """A refusal of a body that another engine may take."""
+    """A refusal by a rule of this engine; another engine may accept the body."""
 
 
 class InvocationError(ApiError):
-    """The model did not answer."""
+    """A call of the model that brought no answer."""
 
     def __init__(self, code: str, message: str, *, ran: bool, **more: Any) -> None:
         super().__init__(code, message, ran=ran, **more)
@@ -77,7 +78,7 @@ class InvocationError(ApiError):
 
     @property
     def failed(self) -> bool:
-        """Whether the model failed, or was not there: LMI says 503 also where no worker is left."""
+        """Whether the model failed or was not available. LMI answers 503 also if it has no worker left."""
         return self.code in ("model_error", "endpoint_not_ready") or (self.code, self.status) == ("model_busy", 503)
 
     @property
@@ -94,21 +95,24 @@ def _type_of(status: int) -> str:
 
 
 class BusyError(Exception):
-    """Other calls keep changing what this one needs; nothing was written."""
+    """Other calls keep changing the items that this one needs; nothing was written."""
 
 
 def container_error(status: int | None, words: str) -> InvocationError:
-    """By the status and words of the model's container. None: SageMaker does not say the status."""
+    """Return the error for a failed call of the model's container.
+
+    status: the container's; 0 if it gave none, None if SageMaker does not report it. words: the container's text.
+    """
     cause = f"container {status}"
     if status == 0:
-        # SageMaker's own: it waits 60 s for a container, or finds that it is gone, and answers in its place.
+        # SageMaker answers in place of the container: it has waited for 60 s, or the container is gone.
         return container_exited(cause) if is_without_answer(words) else model_timeout(cause)
     status = status_of_engine(status, words)
     unknown_model, words = status == 404 and is_unknown_model(words), sentence_of(words)
-    if status in (429, 503):  # LMI says 503 where its queue is full
+    if status in (429, 503):  # LMI says 503 if its queue is full
         text = _said("The model is busy", words)
         return InvocationError("model_busy", text, status=status, ran=False, retry_after_in_seconds=2, cause=cause)
-    # vLLM says 501 for what a request asks of it in vain.
+    # vLLM says 501 if the request asks for something that it does not implement.
     if unknown_model or status == 501 or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
         if length := too_long(words):
             return InvocationError("context_length_exceeded", _cut(length), ran=True, cause=cause)
@@ -123,7 +127,10 @@ def key_expired() -> ApiError:
 
 
 def model_not_found(model: str) -> ApiError:
-    """In OpenAI's words. The same for a model that is not the key's: which ones there are is not for every key."""
+    """Return the error for an unknown model, in OpenAI's words.
+
+    A model that the key may not use gets the same error, so that a key does not learn which models there are.
+    """
     text = f"The model `{model[:100]}` does not exist or you do not have access to it; see GET models."
     return ApiError("model_not_found", text, field="model")
 
@@ -141,7 +148,7 @@ def batch_not_found() -> ApiError:
 
 
 def batch_not_cancellable(status: str) -> ApiError:
-    """status: as callers see it."""
+    """Return the error for a batch that can't be cancelled. status: the batch's, as callers see it."""
     return ApiError("batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
 
 
@@ -158,7 +165,7 @@ def idempotency_key_reused() -> ApiError:
 
 
 def job_ended(status: str) -> ApiError:
-    """status: as callers see it."""
+    """Return the error for a job that can't be cancelled. status: the job's, as callers see it."""
     return ApiError("job_ended", f"The job has ended as {status}, which nothing changes; read it with GET.")
 
 
@@ -197,7 +204,7 @@ def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: i
 
 
 def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) -> ApiError:
-    """period: minute or month. now: in seconds of the epoch."""
+    """Return the error for a key at its limit. period: minute or month. now: seconds since the epoch."""
     text = (
         f"This key has used its {limit} tokens of the {period}, with those that its open requests may take; "
         f"it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
@@ -242,7 +249,7 @@ def stream_broken() -> InvocationError:
 
 
 def answer_of_job(code: str, job_id: str) -> ApiError:
-    """A job's answer that POST /generate can't pass on. code: answer_not_text or answer_too_large."""
+    """Return the error for a job's answer that can't be passed on. code: answer_not_text or answer_too_large."""
     return ApiError(code, f"The model's answer can't be passed on here; GET jobs/{job_id} has it.")
 
 
@@ -251,18 +258,18 @@ def attempt_lost() -> InvocationError:
 
 
 def job_failed(code: str, message: str, field: str | None = None) -> ApiError:
-    """The failure of a job, to who waits for it."""
+    """Return the error for a caller who waits for a job that has failed."""
     return ApiError(code, message, status=400 if code in _REFUSALS else 502, field=field, ran=True)
 
 
 def endpoint_not_deployed() -> ApiError:
-    """Without retry-after: no time mends it."""
+    """Return the error for a stack without a model. It has no retry-after, because waiting does not help."""
     text = "The stack runs no model: ask its operator to set the parameter DeployEndpoint to true."
     return ApiError("endpoint_not_deployed", text)
 
 
 def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
-    """Nothing was accepted. asked: whether the model is on its way."""
+    """Return the error for a model that does not run yet. asked: whether it is starting."""
     state = "is starting" if asked else "sleeps, and could not be started now"
     text = (
         f"The model {state}; send the request again after the seconds in retry-after, or with stream: true or "
@@ -312,7 +319,7 @@ def still_running(job_id: str) -> ApiError:
 
 
 def _said(text: str, words: str) -> str:
-    """With the container's words: for the caller, who may need them to mend the request, and never for a log."""
+    """Append the container's words to a text. The caller may need them to mend the request; they are never logged."""
     cut = _cut(words)
     return f"{text}: {cut}" if cut else f"{text}."
 

@@ -1,14 +1,14 @@
-"""The times that decide about a job, from the deployment's settings."""
+"""The times that limit a job, from the deployment's settings."""
 
 from dataclasses import dataclass
 
-# An attempt that starts at the last moment and times out is over, and noticed, before the deadline.
+# Time before the deadline in which an attempt that started last and timed out is noticed.
 MARGIN_IN_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class JobTimes:
-    """In seconds.
+    """The durations in a job's life, in seconds.
 
     deadline: from acceptance to the deadline. retention: how long an ended job is kept. invocation_timeout: the longest
     call of the model.
@@ -19,12 +19,12 @@ class JobTimes:
     invocation_timeout: int
 
     def kept_until(self, end: float, at_least: int = 0) -> int:
-        """When everything about a job that ended at `end` may be deleted, in seconds of the epoch.
+        """Return when everything about a job that ended at `end` may be deleted, in seconds since the epoch.
 
-        at_least: until when a batch needs its lines' jobs.
+        at_least: keep it until then, because its batch needs it.
         """
         return max(int(end) + self.retention, at_least)
 
     def latest_start(self, deadline: float) -> float:
-        """The last moment at which an attempt may be claimed. deadline: the job's, in seconds of the epoch."""
+        """Return the last moment at which an attempt may be claimed. deadline: the job's. Seconds since the epoch."""
         return deadline - self.invocation_timeout - MARGIN_IN_SECONDS

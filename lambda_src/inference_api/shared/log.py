@@ -7,12 +7,12 @@ from typing import Any
 
 
 def log(line: Mapping[str, Any]) -> None:
-    """In one write, so that threads do not mix their lines: CloudWatch reads metrics from whole lines only."""
+    """Write a line at once, so that threads do not mix theirs: CloudWatch reads metrics from whole lines only."""
     sys.stdout.write(json.dumps(line) + "\n")
 
 
 def place_of(error: Exception) -> str:
-    """Class and place of an exception, for the log: its text can quote a prompt."""
+    """Return class and place of an exception for the log; its text is left out, because it can quote a prompt."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next

@@ -9,7 +9,7 @@ _UNITS = {"JobSeconds": "Seconds"}
 
 
 def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:
-    """One value for each name, under the dimension `Deployment`."""
+    """Emit one value for each name, under the dimension `Deployment`. now: seconds since the epoch."""
     _print({"Deployment": deployment}, now, values)
 
 

@@ -1,3 +1,3 @@
-"""Whether the model answers now: the same words for endpoints and machines."""
+"""The states of the model, the same for endpoints and machines."""
 
 READY, STARTING, ASLEEP, FAILED = "ready", "starting", "asleep", "failed"

@@ -1,4 +1,4 @@
-"""How the deployment's engine takes OpenAI's requests; the catalog of engines says it."""
+"""How the deployment's engine takes OpenAI's requests, from the catalog of engines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OpenAIFacts:
-    """names: what a caller may call the model, besides its id. any_model: whether every other name stands for it, too.
+    """Facts about the engine and its model that OpenAI's routes need.
 
-    streams: the forms of body, such as `messages`, that the engine streams. asks_usage: those in which it counts the
-    tokens of a stream if `stream_options` ask for it.
-    inputs: the words that the engine has for parameters where its prompt is `inputs`: tgi, rolling-batch, plain or
-    transformers; None = it takes OpenAI's own `prompt`.
-    keeps_model: whether the engine gets `model` as it was sent: what an own image does with it is not known.
-    chat_template: whether the model is known to have one; the playground then begins with a chat.
+    names: names of the model that callers may use, besides its id. any_model: whether every other name is accepted,
+    too. streams: the forms of body, such as `messages`, that the engine streams. asks_usage: the forms in which it
+    counts the tokens of a stream if `stream_options` ask for it. inputs: how parameters are named beside a prompt in
+    `inputs`: tgi, rolling-batch, plain or transformers. None = the engine takes OpenAI's own `prompt`. keeps_model:
+    whether the engine gets `model` as it was sent, because it is not known how an own image uses it. chat_template:
+    whether the model is known to have one. The playground then begins with a chat.
     """
 
     names: Sequence[str] = ()

@@ -1,21 +1,22 @@
-"""What the deployment's engine takes of a request."""
+"""The rules of the deployment's engine for requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # The lowest and highest values of each parameter.
 Ranges = Mapping[str, Mapping[str, float]]
-# To one request, where the engine has no limit of its own.
+# The most answers to one request if the engine has no limit of its own.
 MOST_ANSWERS = 2048
 
 
 @dataclass(frozen=True)
 class RequestRules:
-    """The deployment's engine: the keys that may hold the prompt, and its own ranges of parameters.
+    """The rules of one engine.
 
-    model_aliases: names of the model that the container refuses, as it serves under another one.
-    names: all that the engine takes, by the key with the prompt, then by prefix; None = it ignores the others.
-    most_answers: to one request, of all its prompts.
+    engine: its name for error messages. bodies: the keys that may hold the prompt. max_bytes: of the body.
+    model_aliases: names of the model that callers may use but the container refuses, because it serves another name.
+    names: all parameters that the engine takes, by the key with the prompt, then by prefix; None = it ignores unknown
+    ones. most_answers: to all prompts of one request.
     """
 
     engine: str

@@ -1,4 +1,4 @@
-"""Injectable clients, clock and random source, and the time in which a caller must be answered."""
+"""Injectable clients, clock and random source, and the time limit for an answer."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,20 +18,20 @@ from inference_api.shared.errors import BusyError
 STANDARD_RETRIES = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 4})
 # A repeated invocation is paid twice.
 ONE_ATTEMPT = Config(connect_timeout=1, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 1})
-# While a caller is held: the next read comes in a moment, and the place expires by itself.
+# For a caller who is held. A failure does no harm: the next read follows at once, and the place expires by itself.
 ONE_QUICK_ATTEMPT = Config(connect_timeout=1, read_timeout=1, retries={"mode": "standard", "total_max_attempts": 1})
 
 _TO_ANSWER_IN_SECONDS = 0.5
-# A call of the model takes nearly all of a caller's time; its own timeout is what ends it.
+# A call of the model may take nearly all of the time. Its own timeout ends it, so it has no limit here.
 _LONGEST_LIMITED_TRY_IN_SECONDS = 10
 
 
 class OutOfTimeError(BusyError):
-    """One more try of a call to AWS could outlast the time in which the caller must be answered."""
+    """One more try of a call to AWS could end after the caller must be answered."""
 
 
 def time_for_a_try(config: Config) -> float:
-    """Seconds that a try and the pause after it may take, with those that the answer takes; 0 for no limit.
+    """Return the seconds that must be left for a try, the pause after it and the answer; 0 = no limit.
 
     botocore pauses for at most 2^n seconds after the nth failure, n from 0, unless the service asks for more.
     """
@@ -62,7 +62,7 @@ def _client(service: str, config: Config) -> Any:
 
 
 def add_output_path_extension(service_model: Any) -> None:
-    """Add S3OutputPathExtension to a botocore of before mid-2026, which Lambda's may be."""
+    """Add S3OutputPathExtension to a botocore from before mid-2026, which Lambda may still provide."""
     members = service_model.operation_model("InvokeEndpointAsync").input_shape._shape_model["members"]
     header = {"location": "header", "locationName": "X-Amzn-SageMaker-S3OutputPathExtension"}
     members.setdefault("S3OutputPathExtension", {"shape": "Header", **header})
@@ -72,7 +72,7 @@ def _now() -> float:
     return round(time.time(), 3)  # the table keeps milliseconds
 
 
-_answer_by = inf  # of the one request that this process handles
+_answer_by = inf  # the limit of the one request that this process handles
 
 
 def _answer_before(moment: float) -> None:
@@ -91,11 +91,12 @@ def _in_threads(work: Callable[[Any], None], items: Iterator[Any], most: int) ->
 
 @dataclass(frozen=True)
 class Runtime:
-    """client(service, config) makes a botocore client; now() gives seconds of the epoch.
+    """Everything that the functions need from outside; tests replace it.
 
-    answer_before(moment) limits the tries of all clients to those that end before a moment of this clock.
-    side_by_side(work, items, most) calls work, which raises nothing, with each item, at most so many at once; only the
-    calling thread advances the iterator.
+    client(service, config): makes a botocore client. now(): seconds since the epoch.
+    answer_before(moment): from then on the clients begin only tries that end before this moment.
+    side_by_side(work, items, most): calls `work` with each item, in at most `most` threads. `work` must raise nothing.
+    Only the calling thread advances the iterator.
     """
 
     client: Callable[[str, Config], Any] = _client
@@ -114,11 +115,11 @@ _current = Runtime()
 
 
 def runtime() -> Runtime:
-    """The one of this process."""
+    """Return the runtime of this process."""
     return _current
 
 
 def use(replacement: Runtime) -> None:
-    """Replace it, before any handler has run."""
+    """Replace the runtime of this process, before any handler has run."""
     global _current
     _current = replacement

@@ -12,12 +12,12 @@ from inference_api.shared.request_rules import MOST_ANSWERS, RequestRules
 
 @dataclass(frozen=True)
 class Settings:
-    """The deployment behind the API. The endpoint's three are empty where there is none.
+    """The deployment behind the API.
 
-    endpoint_deployed: False where a parameter of the stack leaves the endpoint, or the machines, out.
-    endpoint_configuration: the EndpointConfig that the endpoint has once its update is done. engine_version: empty for
-    an own image. longest_wait_in_seconds: of a caller, for the model or for a job's end. openai_routes: `chat`,
-    `completions`, both, or none where the deployment has no routes for clients of OpenAI.
+    endpoint_deployed: False if a parameter of the stack leaves the endpoint, or the machines, out. endpoint_name,
+    endpoint_configuration, endpoint_url: empty without an endpoint; the configuration is the one that the endpoint has
+    once its update is done. engine_version: empty for an own image. longest_wait_in_seconds: the longest time that a
+    caller may wait for the model, or for a job's end. openai_routes: `chat`, `completions`, both, or none.
     """
 
     endpoint_deployed: bool
@@ -33,7 +33,7 @@ class Settings:
     request_rules: RequestRules
     openai: OpenAIFacts
 
-    # What the mode means: no other module of the functions compares it with a name.
+    # The meaning of the mode: no other module of the functions compares it with a name.
 
     @property
     def queues_in_sagemaker(self) -> bool:
@@ -47,13 +47,13 @@ class Settings:
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """What a caller may call the model."""
+        """All names that callers may use for the model."""
         return (self.model_id, *self.openai.names)
 
 
 @cache
 def settings() -> Settings:
-    """Raises KeyError or ValueError if the environment is not the template's."""
+    """Read the deployment from the environment. Raises KeyError or ValueError if the template did not set it."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
     return Settings(
         endpoint_deployed=os.environ.get("ENDPOINT_DEPLOYED", "true") == "true",
@@ -89,7 +89,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class JobSettings:
-    """The deployment's jobs. queue_url: empty in front of an asynchronous endpoint."""
+    """The deployment's jobs. queue_url: empty if SageMaker keeps the queue. max_waiting: callers who may be held."""
 
     deployment: str
     table: str
@@ -102,7 +102,7 @@ class JobSettings:
 
 @cache
 def job_settings() -> JobSettings:
-    """Raises KeyError or ValueError if the environment is not the template's."""
+    """Read the jobs' settings from the environment. Raises KeyError or ValueError if the template did not set them."""
     jobs = json.loads(os.environ["JOB_SETTINGS"])
     return JobSettings(
         deployment=os.environ["DEPLOYMENT_NAME"],
@@ -120,7 +120,7 @@ def job_settings() -> JobSettings:
 
 
 def usage_table() -> str | None:
-    """The table of what keys have used; None where the deployment names no keys."""
+    """Return the name of the table that counts the usage of keys; None if the deployment names no keys."""
     return os.environ.get("USAGE_TABLE")
 
 
@@ -131,7 +131,7 @@ def takes_jobs() -> bool:
 
 @dataclass(frozen=True)
 class MachineSettings:
-    """The machines of `hosting.mode: ec2`. batch: the jobs that one takes at once."""
+    """The machines of `hosting.mode: ec2`. batch: how many jobs one machine takes at once."""
 
     count: int
     idle_in_seconds: float
@@ -141,7 +141,7 @@ class MachineSettings:
 
 @cache
 def machine_settings() -> MachineSettings:
-    """Raises KeyError or ValueError if the environment is not the template's."""
+    """Read the machines' settings from the environment. Raises KeyError or ValueError if they are missing."""
     return MachineSettings(
         count=int(os.environ["MACHINES"]),
         idle_in_seconds=60 * float(os.environ["IDLE_MINUTES"]),

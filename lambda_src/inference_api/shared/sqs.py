@@ -1,4 +1,4 @@
-"""SQS events: each message is handled by itself, and only the ones that failed come back."""
+"""SQS events: each message is handled by itself, and only those that failed come back."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -10,7 +10,7 @@ Message = Mapping[str, Any]
 
 
 def handles_each(handle: Callable[[Message], None]) -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
-    """Make `handle` the function's entry point; a message for which it raises stays in the queue."""
+    """Make `handle` the function's entry point. A message for which it raises stays in the queue."""
 
     @wraps(handle)
     def entry_point(event: Mapping[str, Any], context: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from inference_api.worker.tender_plan import TenderLimits
 
 
 def handler(event: Event, context: Any) -> dict[str, int]:
-    """Start a machine for waiting work, stop those that run without need; where the stack has none, none is missed."""
+    """Start a machine for waiting work, and stop machines without work. A stack without machines has nothing to do."""
     if not settings().endpoint_deployed:
         return {"started": 0, "stopped": 0}
     todo = tender().tend()
