@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from local_cloud.machine.service import Service
+from local_cloud.machine.service import MachineService
 from local_cloud.machine.unit_file import UnitError, UnitFile
 
 
@@ -28,7 +28,7 @@ class Init:
         self._wanted = self._units / "multi-user.target.wants"
         self._wanted.mkdir(parents=True, exist_ok=True)
         self._journal = (disk / "var/log/messages").open("ab", buffering=0)
-        self._services: dict[str, Service] = {}
+        self._services: dict[str, MachineService] = {}
         self._is_going_off = threading.Event()
         self.is_off = threading.Event()
 
@@ -117,14 +117,16 @@ class Init:
         for name in [name for name, service in self._services.items() if service.state in ("inactive", "failed")]:
             del self._services[name]
 
-    def _service(self, name: str) -> Service:
+    def _service(self, name: str) -> MachineService:
         name = _unit_name(name)
         if name not in self._services:
             path = self._units / name
             if not path.exists():
                 raise UnitError(f"Unit {name} could not be found.")
             environment, folder = dict(os.environ), str(self.disk)
-            self._services[name] = Service(UnitFile.read(path), environment, folder, self._journal, self.power_off)
+            self._services[name] = MachineService(
+                UnitFile.read(path), environment, folder, self._journal, self.power_off
+            )
         return self._services[name]
 
 

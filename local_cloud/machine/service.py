@@ -18,7 +18,7 @@ _DEFAULT_STOP_SECONDS = 90.0
 _STARTS, _START_SECONDS = 5, 10.0
 
 
-class Service:
+class MachineService:
     """A service; `state` is inactive, activating, active, deactivating or failed."""
 
     def __init__(

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from local_cloud.model_server.contract.answer import StartError
-from local_cloud.model_server.contract.server import ContainerServer, Engine
+from local_cloud.model_server.contract.server import ContainerEngine, ContainerServer
 from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
 from local_cloud.model_server.djl.properties import read_properties, variables_of
 from local_cloud.model_server.text.catalog_row import row_of
@@ -31,7 +31,7 @@ def main(environment: Mapping[str, str]) -> None:
             engine.stop()
 
 
-def _engine(environment: Mapping[str, str]) -> Engine:
+def _engine(environment: Mapping[str, str]) -> ContainerEngine:
     """The handler in the model data, otherwise the engine that the catalog names for the image."""
     if own := handler_folder(environment):
         return OwnHandler(environment, own)

@@ -42,7 +42,7 @@ def dangling_reference(template: Template) -> None:
         (dangling_reference, "Nothing"),
     ],
 )
-def test_it_is_refused_by_name(
+def test_a_template_that_the_emulator_would_accept_silently_is_refused(
     stacks: dict[str, Stack], tmp_path: Path, plant: Callable[[Template], None], said: str
 ) -> None:
     template = stacks["gpt2"].template

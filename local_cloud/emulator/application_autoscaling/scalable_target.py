@@ -12,7 +12,7 @@ from local_cloud.emulator.services import cloudwatch
 Wanted = Callable[[int], int | None]
 
 
-class _Change(NamedTuple):
+class _CapacityChange(NamedTuple):
     """A change of capacity, computed from `basis`; `ends_at` is the end of its cooldown."""
 
     basis: int
@@ -31,8 +31,8 @@ class ScalableTarget:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._minimum = self._maximum = 0
-        self._pending: _Change | None = None
-        self._last: _Change | None = None
+        self._pending: _CapacityChange | None = None
+        self._last: _CapacityChange | None = None
         self._next_look = 0.0
 
     def set_limits(self, minimum: int, maximum: int) -> None:
@@ -72,7 +72,7 @@ class ScalableTarget:
             self._last = change._replace(ends_at=time.time() + clock.shortened(change.cooldown))
         return True
 
-    def _cooling(self) -> _Change | None:
+    def _cooling(self) -> _CapacityChange | None:
         return self._last if self._last and time.time() < self._last.ends_at else None
 
     def _scale_out(self, wanted_from: Wanted, cooldown: float) -> None:
@@ -81,15 +81,15 @@ class ScalableTarget:
         basis = cooling.basis if cooling and cooling.is_out else current
         wanted = min(wanted_from(basis) or 0, self._maximum)
         if wanted > current:
-            self._change(_Change(basis, wanted, cooldown))
+            self._change(_CapacityChange(basis, wanted, cooldown))
 
     def _scale_in(self, wanted: int, cooldown: float) -> None:
         cooling, current = self._cooling(), self._endpoint.desired_count
         wanted = max(wanted, self._minimum)
         if wanted < current and (not cooling or cooling.is_out):
-            self._change(_Change(current, wanted, cooldown))
+            self._change(_CapacityChange(current, wanted, cooldown))
 
-    def _change(self, change: _Change) -> None:
+    def _change(self, change: _CapacityChange) -> None:
         self._pending = change
         self._endpoint.scale_to(change.capacity)
 

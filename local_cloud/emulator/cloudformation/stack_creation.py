@@ -50,7 +50,7 @@ def stabilize_with(resource_type: str, stabilize: Stabilize) -> None:
     _stabilizers[resource_type] = stabilize
 
 
-class _FailedError(Exception):
+class _CreationFailedError(Exception):
     """A resource could not be created, or its creation was cancelled."""
 
 
@@ -79,7 +79,7 @@ class _Creation:
     async def _create_after(self, needed: list[asyncio.Task[None]], logical_id: str, definition: Any) -> None:
         await asyncio.gather(*needed)
         if self.failed or not self.is_wanted:
-            raise _FailedError
+            raise _CreationFailedError
         await asyncio.sleep(0)  # resources that are ready together all start before the first result is known
         try:
             await self._create(logical_id, definition)
@@ -87,7 +87,7 @@ class _Creation:
             self._report(logical_id, "CREATE_FAILED", str(error))
             self.failed.append(logical_id)
             self._has_failed.set()
-            raise _FailedError from error
+            raise _CreationFailedError from error
 
     async def _create(self, logical_id: str, definition: dict[str, Any]) -> None:
         kind = definition["Type"]
@@ -135,7 +135,7 @@ class _Creation:
         failed.cancel()
         if not made.done():
             made.add_done_callback(lambda late: late.exception())  # no one waits for the task any more
-            raise _FailedError("Resource creation cancelled")
+            raise _CreationFailedError("Resource creation cancelled")
         return made.result()
 
     @property

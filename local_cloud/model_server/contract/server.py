@@ -11,7 +11,7 @@ from typing import Protocol
 from local_cloud.model_server.contract.answer import EngineAnswer
 
 
-class Engine(Protocol):
+class ContainerEngine(Protocol):
     """The program in the container, which answers invocations."""
 
     @property
@@ -26,7 +26,7 @@ class ContainerServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, port: int, engine: Engine, seconds_per_token: float) -> None:
+    def __init__(self, port: int, engine: ContainerEngine, seconds_per_token: float) -> None:
         super().__init__(("127.0.0.1", port), InvocationHandler)
         self._engine = engine
         self._seconds_per_token = seconds_per_token

@@ -70,7 +70,7 @@ class AutoTokenizer:
         return list(outputs)
 
 
-class Model:
+class PreTrainedModel:
     """A model that continues texts. Only the first rank computes: the others would get the same result."""
 
     def __init__(self) -> None:
@@ -101,15 +101,15 @@ class AutoModelForCausalLM:
     """Creates causal models."""
 
     @staticmethod
-    def from_pretrained(name_or_folder: str, **options: Any) -> Model:
+    def from_pretrained(name_or_folder: str, **options: Any) -> PreTrainedModel:
         """Create a model with weights. Raises OSError for a folder without a model."""
         demand_model(name_or_folder)
-        return Model()
+        return PreTrainedModel()
 
     @staticmethod
-    def from_config(config: AutoConfig, **options: Any) -> Model:
+    def from_config(config: AutoConfig, **options: Any) -> PreTrainedModel:
         """Create a model without weights."""
-        return Model()
+        return PreTrainedModel()
 
 
 def _new_tokens(prompt: str, parameters: dict[str, Any]) -> int:

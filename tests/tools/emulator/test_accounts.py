@@ -79,7 +79,7 @@ def places(bare_cloud: LocalCloud) -> Iterator[list[Place]]:
         each.client("cloudformation").delete_stack(StackName="same")
 
 
-def test_what_happens_in_one_place_is_seen_in_no_other(bare_cloud: LocalCloud, places: list[Place]) -> None:
+def test_an_account_and_region_sees_only_its_own_resources(bare_cloud: LocalCloud, places: list[Place]) -> None:
     first, *others = places
     answer = json.load(first.client("lambda").invoke(FunctionName="same")["Payload"])
     assert answer == {"account": first.account, "records": 0}
@@ -96,7 +96,7 @@ def test_what_happens_in_one_place_is_seen_in_no_other(bare_cloud: LocalCloud, p
         assert answer["account"] == other.account
 
 
-def test_a_bucket_has_its_name_alone_in_the_world(bare_cloud: LocalCloud, places: list[Place]) -> None:
+def test_bucket_names_are_global(bare_cloud: LocalCloud, places: list[Place]) -> None:
     places[0].client("s3").create_bucket(Bucket="taken-by-another")
     with pytest.raises(ClientError, match="BucketAlreadyExists"):
         places[1].client("s3").create_bucket(Bucket="taken-by-another")

@@ -272,7 +272,7 @@ def test_each_family_answers_and_refuses_in_its_own_shape(name: str) -> None:
             assert_fits(answer, shape)
 
 
-def test_a_seed_a_stop_sequence_and_a_number_of_choices_are_heeded() -> None:
+def test_a_seed_a_stop_sequence_and_a_number_of_choices_have_their_effect() -> None:
     with calling(VLLM) as caller:
 
         def texts(**more: Any) -> list[str]:
@@ -333,7 +333,7 @@ class HeldEngine(TextEngine):
         ({**TGI, "MAX_CONCURRENT_REQUESTS": "1"}, 429, {"error": str, "error_type": "overloaded"}),
     ],
 )
-def test_a_request_too_many_is_refused(environment: dict[str, str], status: int, shape: Any) -> None:
+def test_a_request_above_the_limit_is_refused(environment: dict[str, str], status: int, shape: Any) -> None:
     engine, body = HeldEngine(environment), json.dumps({"inputs": PROMPT}).encode()
     with ContainerServer(0, engine, 0) as server, ThreadPoolExecutor() as callers:
         first = callers.submit(server.answer, body)
@@ -457,7 +457,7 @@ def test_a_forced_tool_is_called_with_arguments_that_fit() -> None:
     assert [each["name"] for each in calls if "name" in each] == ["weather"]
 
 
-def test_formats_and_likelihoods_of_an_answer_are_heeded() -> None:
+def test_response_formats_and_logprobs_have_their_effect() -> None:
     schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": OBJECTS}}
     with calling(VLLM) as caller:
         choice = caller.post({**CHAT, "response_format": schema, "logprobs": True})[1]["choices"][0]

@@ -174,7 +174,7 @@ def test_what_the_api_refuses_is_named(
     assert all(said in each for each in found)
 
 
-def test_what_only_a_deploy_tells_and_what_cloudformation_converts_is_taken(templates: dict[str, Template]) -> None:
+def test_unknown_values_and_values_that_cloudformation_converts_are_accepted(templates: dict[str, Template]) -> None:
     template = copy.deepcopy(templates["gpt2"])
     template["Parameters"] = {"Count": {"Type": "Number", "Default": "1"}, "Type": {"Type": "String"}}
     variant(template)["InitialInstanceCount"] = {"Ref": "Count"}

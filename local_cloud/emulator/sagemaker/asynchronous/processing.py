@@ -14,7 +14,7 @@ from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvoca
 _SEE_LOGS = "See the SageMaker Endpoint logs in your account for more information."
 
 
-class _FailedError(Exception):
+class _InvocationFailedError(Exception):
     """The invocation failed; `answer` is the content of its failure object."""
 
     def __init__(self, reason: str, answer: ContainerAnswer | None = None) -> None:
@@ -35,7 +35,7 @@ def process(
         if not is_wanted():
             return
         _store(invocation, spec, answer)
-    except _FailedError as failed:
+    except _InvocationFailedError as failed:
         if is_wanted():
             _fail(invocation, spec, failed)
     else:
@@ -47,7 +47,9 @@ def expire(invocation: AsyncInvocation, spec: ContainerSpec) -> None:
     """End an invocation that has waited longer than its RequestTTLSeconds."""
     count_async_event(spec, "ExpiredRequests")
     _fail(
-        invocation, spec, _FailedError("The request expired: its RequestTTLSeconds were over before it was processed.")
+        invocation,
+        spec,
+        _InvocationFailedError("The request expired: its RequestTTLSeconds were over before it was processed."),
     )
 
 
@@ -58,7 +60,9 @@ def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Endpoint
             body = read_object(spec.role_arn, invocation.input_location)
         except ClientError as error:
             count_async_event(spec, "RequestDownloadFailures")
-            raise _FailedError(f"Unable to download {invocation.input_location}: {_text_of(error)}") from error
+            raise _InvocationFailedError(
+                f"Unable to download {invocation.input_location}: {_text_of(error)}"
+            ) from error
     started = time.time()
     answer = call_container(
         instance,
@@ -70,7 +74,7 @@ def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Endpoint
     count_async_answer(spec, answer.status, time.time() - started)
     count_async_event(spec, "TimeInBacklog", waited, "Milliseconds")
     if not answer.is_success:
-        raise _FailedError(f"{answer.error}. {_SEE_LOGS}", answer)
+        raise _InvocationFailedError(f"{answer.error}. {_SEE_LOGS}", answer)
     return answer
 
 
@@ -79,10 +83,10 @@ def _store(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerAn
         write_object(spec.role_arn, invocation.output_location, answer)
     except ClientError as error:
         count_async_event(spec, "ResponseUploadFailures")
-        raise _FailedError(f"Unable to upload {invocation.output_location}: {_text_of(error)}") from error
+        raise _InvocationFailedError(f"Unable to upload {invocation.output_location}: {_text_of(error)}") from error
 
 
-def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _FailedError) -> None:
+def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _InvocationFailedError) -> None:
     count_async_event(spec, "InvocationFailures")
     if invocation.failure_location:
         try:

@@ -147,7 +147,7 @@ def test_a_body_that_is_not_utf_8_is_refused(url: str) -> None:
     assert (response.status_code, response.json()) == (400, {"message": "Invalid request body"})
 
 
-def test_an_offer_to_switch_to_http_2_is_ignored(url: str) -> None:
+def test_an_upgrade_to_http_2_is_ignored(url: str) -> None:
     headers = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2-settings": "AAMAAABkAAQAAP__"}
     assert requests.get(f"{url}/ok", headers=headers, timeout=30).status_code == 200
 

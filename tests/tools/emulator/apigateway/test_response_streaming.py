@@ -229,7 +229,7 @@ def test_a_function_that_changes_while_it_streams_goes_on_and_the_next_process_h
     assert before[1] != after[1]
 
 
-def test_whoever_invokes_the_function_itself_gets_the_whole_answer(
+def test_an_invoke_returns_the_whole_answer_of_a_function_that_streams(
     ids: dict[str, str], bare_cloud: LocalCloud, tmp_path: Any
 ) -> None:
     (tmp_path / "gate").touch()

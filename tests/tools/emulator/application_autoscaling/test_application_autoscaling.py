@@ -125,7 +125,7 @@ def test_the_next_scale_out_waits_for_the_cooldown_of_the_last(bare_cloud: Local
     assert endpoint.desired_instances() == 4
 
 
-def test_nothing_is_scaled_that_no_policy_asks_to(bare_cloud: LocalCloud) -> None:
+def test_an_endpoint_without_a_policy_is_not_scaled(bare_cloud: LocalCloud) -> None:
     scalings = {
         "floored": {"Target": scalable_target("floored", 1, 2), "Backlog": tracking("floored", 5)},
         "unobserved": {"Target": scalable_target("unobserved", 0, 2), "Backlog": tracking("somebody-else", 5)},

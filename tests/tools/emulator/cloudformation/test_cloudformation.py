@@ -40,7 +40,7 @@ def assert_full(cloud: LocalCloud, ids: dict[str, str]) -> None:
     assert s3.get_object(Bucket=ids["Bucket"], Key="key")["Body"].read() == b"text"
 
 
-def test_what_is_retained_stays_as_it_is_even_when_the_stack_comes_back(bare_cloud: LocalCloud) -> None:
+def test_a_retained_resource_stays_unchanged_when_the_stack_is_created_again(bare_cloud: LocalCloud) -> None:
     ids = create(bare_cloud, "kept", stores())
     fill(bare_cloud, ids)
     delete(bare_cloud, "kept")

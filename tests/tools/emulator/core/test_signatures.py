@@ -60,7 +60,7 @@ def test_a_link_is_followed_until_it_expires(bare_cloud: LocalCloud, stored: str
 
 
 @pytest.mark.parametrize("expires", [-1, 604_801, 10**12])
-def test_a_link_lives_for_a_week_at_most_and_not_for_less_than_nothing(
+def test_a_signed_link_is_valid_for_a_week_at_most_and_for_no_negative_time(
     bare_cloud: LocalCloud, stored: str, expires: int
 ) -> None:
     answers = (

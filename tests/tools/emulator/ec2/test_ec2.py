@@ -238,7 +238,7 @@ def test_a_role_that_does_not_trust_ec2_gives_no_credentials(cloud: LocalCloud) 
 
 
 @pytest.mark.parametrize("lacking", ["route", "rule"])
-def test_without_a_way_out_nothing_is_reached(cloud: LocalCloud, lacking: str) -> None:
+def test_a_machine_without_a_way_out_reaches_nothing(cloud: LocalCloud, lacking: str) -> None:
     rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "0.0.0.0/0"}
     closed = {"IpProtocol": "tcp", "FromPort": 80, "ToPort": 80, "CidrIp": "0.0.0.0/0"}
     network: Resources = {
@@ -254,7 +254,7 @@ def test_without_a_way_out_nothing_is_reached(cloud: LocalCloud, lacking: str) -
     assert online(cloud) & {created["Machine"]} == set()
 
 
-def test_a_network_of_the_users_is_there_when_it_is_named(cloud: LocalCloud) -> None:
+def test_a_network_that_the_user_names_can_be_created(cloud: LocalCloud) -> None:
     put_network(cloud, "vpc-0a1b2c3d", ["subnet-0a1b2c3d"], REGION)
     group = resource("EC2::SecurityGroup", {"GroupDescription": "-", "VpcId": "vpc-0a1b2c3d"})
     interface = {"DeviceIndex": 0, "SubnetId": "subnet-0a1b2c3d", "Groups": [{"Ref": "Group"}]}

@@ -172,7 +172,7 @@ def test_an_invocation_takes_no_longer_than_its_timeout(endpoint: DeployedEndpoi
     kill_container(endpoint)
 
 
-def test_an_instance_gets_no_more_at_once_than_it_may(endpoint: DeployedEndpoint) -> None:
+def test_an_instance_gets_at_most_its_limit_of_concurrent_invocations(endpoint: DeployedEndpoint) -> None:
     responses = [endpoint.submit(tokens(5)) for _ in range(7)]
     assert {endpoint.told_of(response)["invocationStatus"] for response in responses} == {"Completed"}
 

@@ -150,7 +150,7 @@ def test_a_rollback_by_an_alarm_passes_for_an_update_and_the_next_one_needs_the_
         update(bare_cloud, name, guarded(name, MAX_CONCURRENT_REQUESTS="8"))
 
 
-def test_what_the_api_demands_is_demanded_of_a_template_that_nobody_has_checked(bare_cloud: LocalCloud) -> None:
+def test_required_members_are_demanded_of_unchecked_templates_too(bare_cloud: LocalCloud) -> None:
     resources = guarded("incomplete")
     policy = resources["Endpoint"]["Properties"]["DeploymentConfig"]["BlueGreenUpdatePolicy"]
     del policy["TrafficRoutingConfiguration"]["WaitIntervalInSeconds"]

@@ -109,7 +109,7 @@ def test_an_update_takes_the_regions_in_order_and_stops_when_too_many_accounts_f
     assert [note(organization, each) for each in accounts] == ["one"] * 3
 
 
-def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operation_succeeds(
+def test_an_operation_with_tolerated_failures_succeeds_and_leaves_the_failed_instances_outdated(
     bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
     """34 % of three accounts is one account; 33 % is rounded down to none."""
@@ -158,11 +158,13 @@ def test_failures_within_the_tolerance_leave_the_failed_outdated_and_the_operati
         ({"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "MaxConcurrentCount": 3}, 0, 3),
     ],
 )
-def test_of_ten_accounts_so_many_are_at_work(given: dict[str, Any], failures: int, at_once: int) -> None:
+def test_the_concurrency_limits_how_many_of_ten_accounts_run_at_once(
+    given: dict[str, Any], failures: int, at_once: int
+) -> None:
     assert Preferences(given).at_once(10, failures) == at_once
 
 
-def test_a_stack_whose_creation_failed_is_made_anew(
+def test_a_stack_whose_creation_failed_is_replaced(
     bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
     unit = organization.unit("anew")
@@ -250,7 +252,7 @@ def test_accounts_are_filtered_and_the_management_account_gets_nothing(
 
 
 @pytest.mark.parametrize("retains", [False, True])
-def test_an_account_that_comes_gets_its_stacks_in_order_and_one_that_leaves_keeps_or_loses_them(
+def test_an_account_that_joins_gets_its_stacks_in_order_and_one_that_leaves_keeps_or_loses_them(
     retains: bool, bare_cloud: LocalCloud, organization: Organization, sets: Sets
 ) -> None:
     """The failure tolerance does not apply to automatic deployments."""
