@@ -1,5 +1,6 @@
 """Mutants: shipped functions with a few words of their source replaced. Each breaks an invariant."""
 
+import ast
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -97,8 +98,10 @@ CONFUSED_WORKERS: dict[str, Any] = {
 
 
 class Mutant(NamedTuple):
-    """`new` stands in place of `old` in the source of `function`.
+    """`new` stands in place of `old` in the code of `function`.
 
+    old: words of the code as `ast.unparse` writes it, so that comments, docstrings, quotes and line breaks do not
+    matter.
     breaks: an invariant. trial: settings of a trial that finds the mutant. attempts (of each job) and at_once
     (functions): limits of an exploration that finds it.
     """
@@ -115,24 +118,33 @@ class Mutant(NamedTuple):
 
     def plant(self, patch: pytest.MonkeyPatch) -> None:
         """Replace the function's code, wherever the function has been imported."""
-        source = textwrap.dedent(inspect.getsource(self.function))
-        assert source.count(self.old) == 1, f"{self.old!r} stands {source.count(self.old)} times in {self.function}"
+        code = _plain_code(self.function)
+        assert code.count(self.old) == 1, f"{self.old!r} must stand once in this code:\n{code}"
         changed: dict[str, Any] = {}
-        exec(source.replace(self.old, self.new), self.function.__globals__, changed)
+        exec(code.replace(self.old, self.new), self.function.__globals__, changed)
         patch.setattr(self.function, "__code__", changed[self.function.__name__].__code__)
 
     def __str__(self) -> str:
         return f"{self.mode}: {self.name}"
 
 
+def _plain_code(function: Callable[..., Any]) -> str:
+    """The function's code without a docstring, as `ast.unparse` writes it."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(tree, ast.FunctionDef)
+    if ast.get_docstring(tree):
+        del tree.body[0]
+    return ast.unparse(tree)
+
+
 EXPLORED = [
     Mutant("lost messages stay lost", ENDS_IN_TIME, QueueBackend.tend, "or self._is_empty()", "", REALTIME),
     Mutant("attempts have no limit", CLAIMED, transitions.claim, "or job.attempts >= MAX_ATTEMPTS ", "", attempts=1),
-    Mutant("claims come too late", NO_BAD_END, transitions.claim, " or now > times.latest_start(job.deadline)", ""),
+    Mutant("claims come too late", NO_BAD_END, transitions.claim, " or (now > times.latest_start(job.deadline))", ""),
     Mutant("leases are ignored", ENDS_IN_TIME, transitions.claim, "now < job.lease_until or ", "", at_once=2),
     Mutant("confirmed attempts are lost", CLAIMED, transitions.claim, " or job.marked == job.attempts", ""),
     Mutant(
-        "an older attempt bars the next", ENDS_IN_TIME, transitions.claim, " and not newest_has_ended", "", attempts=3
+        "an older attempt bars the next", ENDS_IN_TIME, transitions.claim, " and (not newest_has_ended)", "", attempts=3
     ),
     Mutant(
         "giving back concludes nothing",
@@ -175,7 +187,7 @@ EXPLORED = [
         "_rest(replace(job, holds_slot=False)) if job.holds_slot else None",
         "None",
     ),
-    Mutant("rest with a slot", ENDS_IN_TIME, transitions._rest, " and not job.holds_slot", ""),
+    Mutant("rest with a slot", ENDS_IN_TIME, transitions._rest, " and (not job.holds_slot)", ""),
     Mutant("rest before the announcement", ENDS_IN_TIME, transitions._rest, "job.announced and ", ""),
     Mutant("cancelled rows go early", KEPT, transitions._ended, "job.deadline if state == CANCELLED else now", "now"),
     Mutant(
@@ -189,8 +201,8 @@ EXPLORED = [
         "writes have no condition",
         FINAL,
         ConditionalWrites.put,
-        'put | ({"ExpressionAttributeValues": values} if values else {})',
-        '{"TableName": self._table, "Item": item}',
+        "put | ({'ExpressionAttributeValues': values} if values else {})",
+        "{'TableName': self._table, 'Item': item}",
         REALTIME,
         at_once=2,
     ),
@@ -231,12 +243,8 @@ EXPLORED = [
         "a machine looks once more before it says that it stops",
         STARTS,
         ResidentWorker._stop,
-        """self._beat(STOPPING)
-    if not (messages := self._receive(self.batch)):
-""",
-        """if not (messages := self._receive(self.batch)):
-        self._beat(STOPPING)
-""",
+        "self._beat(STOPPING)\n    if not (messages := self._receive(self.batch)):",
+        "if not (messages := self._receive(self.batch)):\n        self._beat(STOPPING)",
         EC2,
         at_once=2,
     ),
@@ -244,12 +252,8 @@ EXPLORED = [
         "a sender looks for a machine before it sends",
         STARTS,
         MachineBackend.dispatch,
-        """self._hand_over(job)
-    self._starter.wake()
-""",
-        """self._starter.wake()
-    self._hand_over(job)
-""",
+        "self._hand_over(job)\n    self._starter.wake()",
+        "self._starter.wake()\n    self._hand_over(job)",
         EC2,
         at_once=2,
     ),
@@ -262,7 +266,7 @@ TRIED = [
         "boots that hang go on for ever",
         STOPS,
         tender_plan._problem,
-        '"its worker never began" if now - instance.launched_at > limits.boot else None',
+        "'its worker never began' if now - instance.launched_at > limits.boot else None",
         "None",
         EC2,
         HANGING_BOOTS,
@@ -357,7 +361,7 @@ TRIED = [
         "each reader gets another output",
         SEEN_FINAL,
         view._value,
-        'text = answer.body.decode(errors="replace")',
+        "text = answer.body.decode(errors='replace')",
         "from inference_api.shared.runtime import runtime\n    return runtime().now()",
     ),
     Mutant(
@@ -368,7 +372,7 @@ TRIED = [
         "files._open(output.key, output.attempt)[1]",
         trial=BROKEN_OUTPUTS,
     ),
-    Mutant("the pin has no version", HAS_OUTPUT, files._pinned, 'version.get("VersionId", "null")', '"latest"'),
+    Mutant("the pin has no version", HAS_OUTPUT, files._pinned, "version.get('VersionId', 'null')", "'latest'"),
     Mutant(
         "the model gets another prompt",
         HAS_OUTPUT,
@@ -384,7 +388,7 @@ TRIED = [
         "every error is a refusal",
         REFUSED,
         errors.container_error,
-        "status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST",
+        "status and 400 <= status < 500 and (status not in _NOT_ABOUT_THE_REQUEST)",
         "True",
         trial=MODEL_ERRORS,
     ),
@@ -459,7 +463,7 @@ TRIED = [
         REALTIME,
         FEW_PLACES,
     ),
-    Mutant("ends are counted twice", COUNTED, Completion._count, '"JobsEnded": 1', '"JobsEnded": 2', REALTIME),
+    Mutant("ends are counted twice", COUNTED, Completion._count, "'JobsEnded': 1", "'JobsEnded': 2", REALTIME),
     Mutant(
         "a notification creates an item",
         UNKNOWN_IDS,
@@ -472,7 +476,7 @@ TRIED = [
         "unknown ids are not counted",
         UNKNOWN_IDS,
         worker._work,
-        'emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})',
+        "emit(job_settings().deployment, runtime().now(), {'UnknownJobMessages': 1})",
         "pass",
         REALTIME,
     ),
@@ -488,14 +492,14 @@ TRIED = [
         "ends are noted, not announced",
         ANNOUNCED,
         Completion.announce,
-        'self._events.put_events(Entries=[entry])["FailedEntryCount"]',
+        "self._events.put_events(Entries=[entry])['FailedEntryCount']",
         "False",
     ),
     Mutant(
         "refused events count as announced",
         ANNOUNCED,
         Completion.announce,
-        '["FailedEntryCount"]',
+        "['FailedEntryCount']",
         " is None",
         trial=REFUSED_EVENTS,
     ),
@@ -515,7 +519,7 @@ TRIED = [
         "the model's words are logged",
         LOGS,
         errors.container_error,
-        'cause = f"container {status}"',
+        "cause = f'container {status}'",
         "cause = print(words)",
         trial=MODEL_ERRORS,
     ),
@@ -523,15 +527,15 @@ TRIED = [
         "an expression has a reserved word",
         VALID,
         ConditionalWrites.add,
-        '"ADD #counter :amount"',
-        'f"ADD {name} :amount"',
+        "'ADD #counter :amount'",
+        "f'ADD {name} :amount'",
         REALTIME,
     ),
     Mutant(
         "a repeated request begins a second batch",
         ONE_BATCH,
         BatchTable.reserve_batch_id,
-        'return str(earlier["batch_id"]["S"]) if earlier else batch_id',
+        "return str(earlier['batch_id']['S']) if earlier else batch_id",
         "return batch_id",
         trial=REPEATED_BATCHES,
     ),
@@ -580,7 +584,7 @@ TRIED = [
         "a repeated count counts again",
         CHARGED,
         usage_row._end,
-        'filter(None, ("attribute_exists(#charge)", condition))',
+        "filter(None, ('attribute_exists(#charge)', condition))",
         "filter(None, [condition])",
         REALTIME,
         CALLS,
