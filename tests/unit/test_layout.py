@@ -174,6 +174,18 @@ def test_no_verbs_module_imports_another_verbs() -> None:
     assert {verb: others for verb in VERBS if (others := imports(verb) & VERBS)} == {}
 
 
+def calls(tree: ast.Module) -> set[str]:
+    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def test_no_module_imports_one_that_serves_which_would_begin_a_loop_within_the_loop() -> None:
+    serving = {
+        name for name in MODULES if name.startswith("inference_api.handlers.") and "serve" in calls(tree_of(name))
+    }
+    assert len(serving) >= 2
+    assert {name: wrong for name in MODULES if (wrong := imports(name) & serving)} == {}
+
+
 def internals(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     """The names that a module gives to modules of MiniStack, with the members that it declares."""
     assignments = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
@@ -203,9 +215,8 @@ def test_what_is_used_of_ministack_is_declared_so_that_its_existence_is_checked_
 def test_ministack_is_reached_through_its_adapter_only() -> None:
     importing = set()
     for module in EMULATOR:
-        calls = {ast.unparse(node.func) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)}
         packages = {name.partition(".")[0] for name in imports(module)}
-        if "importlib.import_module" in calls or "ministack" in packages:
+        if "importlib.import_module" in calls(tree_of(module)) or "ministack" in packages:
             importing.add(module)
     assert importing == {"local_cloud.emulator.core.ministack"}
 

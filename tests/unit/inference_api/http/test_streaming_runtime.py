@@ -226,10 +226,3 @@ def test_a_module_that_fails_is_left_to_lambdas_loop(api: RuntimeApi, codes: dic
     assert (posted.path, json.loads(posted.body)) == (f"{PREFIX}/init/error", {"errorType": "ValueError"})
     assert broken.exit_status() == 1
     broken.end()
-
-
-def test_no_module_imports_one_that_serves_which_would_begin_a_loop_within_the_loop() -> None:
-    texts = {each.stem: each.read_text() for each in (ROOT / "lambda_src").rglob("*.py")}
-    serving = {f"from inference_api.handlers.{name} import" for name, text in texts.items() if "= serve(" in text}
-    assert len(serving) >= 2
-    assert [name for name, text in texts.items() if any(each in text for each in serving)] == []

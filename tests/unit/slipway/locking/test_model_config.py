@@ -1,6 +1,7 @@
 """Configurations as the Hub has them, against the catalog's rows, which were written by hand."""
 
-import re
+import ast
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,14 @@ from slipway.locking import model_config
 from slipway.locking.model_config import active_share, facts_of, quantization_of
 
 CONFIGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("configs.yaml").read_text())
-NAMES = sorted(set(re.findall(r'"(\w+)"', Path(str(model_config.__file__)).read_text())))
+# Every word that the module's code holds.
+NAMES = sorted(
+    {
+        node.value
+        for node in ast.walk(ast.parse(inspect.getsource(model_config)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
+    }
+)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "layer_types": {"num_hidden_layers": 4, "layer_types": ["linear_attention"] * 3 + ["full_attention"]},
     "interval": {"num_hidden_layers": 4, "full_attention_interval": 4},
