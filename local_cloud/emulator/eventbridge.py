@@ -34,7 +34,7 @@ def _demand_permission() -> None:
     _events._invoke_target = invoke_target
 
 
-def _say_what_is_put() -> None:
+def _add_condition_keys() -> None:
     """Give policies the condition keys events:source and events:detail-type.
 
     Several values in one call are joined, so that no condition on a single value matches them.
@@ -53,7 +53,7 @@ def _say_what_is_put() -> None:
 
 def install() -> None:
     ministack.follow_clock(_events)
-    _say_what_is_put()
+    _add_condition_keys()
     _demand_permission()
     _events.start_scheduler = lambda: None
     clock.repeat(_events._tick_scheduled_rules, _LOOK_FOR_DUE_RULES_EVERY_SECONDS, skips_missed=True)

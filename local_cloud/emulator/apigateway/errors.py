@@ -53,7 +53,7 @@ def _apply_default_status_codes() -> None:
     _gateway._gateway_response_for_type = response_for_type
 
 
-def _let_errors_bring_a_status() -> None:
+def _apply_statuses_and_headers() -> None:
     render = _gateway._gateway_error_response
 
     def render_with_status(error: Any, request: dict[str, Any]) -> ministack.Answer:
@@ -76,4 +76,4 @@ def _let_errors_bring_a_status() -> None:
 
 def install() -> None:
     _apply_default_status_codes()
-    _let_errors_bring_a_status()
+    _apply_statuses_and_headers()

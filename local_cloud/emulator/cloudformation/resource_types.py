@@ -151,7 +151,7 @@ def _refuse_incomplete(name: str, properties: Properties) -> None:
         raise ValueError(f"{'; '.join(missing)}.")
 
 
-def tell(stack_name: str, physical_id: str, text: str) -> None:
+def add_update_event(stack_name: str, physical_id: str, text: str) -> None:
     """Add an event to a stack that says what the update of a resource waits for."""
     stack = _package._stacks[stack_name]
     for logical_id, each in stack["_resources"].items():

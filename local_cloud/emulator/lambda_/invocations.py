@@ -55,11 +55,11 @@ def install() -> None:
     # Every invocation needs a trace id, as on AWS: the SDK sends it with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
     _lambda._xray_trace_id_for_invocation = lambda *args: given(*args) or _new_trace_id()
-    _know_invocations_of(_runtime.Worker)
-    _know_invocations_of(StreamingWorker)
+    _track_invocations_of(_runtime.Worker)
+    _track_invocations_of(StreamingWorker)
 
 
-def _know_invocations_of(kind: Any) -> None:
+def _track_invocations_of(kind: Any) -> None:
     invoke = kind.invoke
 
     def invoke_known(worker: Any, *args: Any, **named: Any) -> dict[str, Any]:

@@ -6,7 +6,10 @@ from typing import Any
 
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.sagemaker.asynchronous.queue import AsyncQueue
-from local_cloud.emulator.sagemaker.containers.execution_role import demand_publishing, pull_image
+from local_cloud.emulator.sagemaker.containers.execution_role import (
+    demand_permission_to_publish,
+    demand_permission_to_pull,
+)
 from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, ContainerStartError
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.model_data import fetch_model_data
@@ -137,7 +140,7 @@ class Endpoint:
         names = (self.config["EndpointConfigName"], config["EndpointConfigName"])
         self._pending = (*names, "Creating")
         try:
-            _demand_sight_of(alarms, model["ExecutionRoleArn"])
+            _demand_permission_to_watch(alarms, model["ExecutionRoleArn"])
             most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
             new = self._launch(config, model, count, most_seconds)
             self.config, self._model, self.desired_count = config, model, count
@@ -182,8 +185,8 @@ class Endpoint:
         """Start instances; raises ContainerStartError if they are not in service within `most_seconds`."""
         variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
         asynchronous = config.get("AsyncInferenceConfig") or {}
-        demand_publishing(model["ExecutionRoleArn"], asynchronous)
-        pull_image(model["ExecutionRoleArn"], container["Image"])
+        demand_permission_to_publish(model["ExecutionRoleArn"], asynchronous)
+        demand_permission_to_pull(model["ExecutionRoleArn"], container["Image"])
         environment = dict(container.get("Environment", {}))
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
         spec = ContainerSpec(
@@ -207,7 +210,7 @@ class Endpoint:
         return group
 
 
-def _demand_sight_of(alarms: list[str], role_arn: str) -> None:
+def _demand_permission_to_watch(alarms: list[str], role_arn: str) -> None:
     for alarm in alarms:
         resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
         if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):

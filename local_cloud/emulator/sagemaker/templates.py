@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local_cloud.emulator.cloudformation.resource_types import Provisioned, register_resource_type, tell
+from local_cloud.emulator.cloudformation.resource_types import Provisioned, add_update_event, register_resource_type
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.sagemaker import control_plane
 from local_cloud.emulator.sagemaker.store import endpoint_configs, endpoints, models
@@ -40,18 +40,18 @@ def _update_endpoint(arn: str, old: dict[str, Any], new: dict[str, Any], stack: 
     if any(old.get(member) != new.get(member) for member in _UPDATE_MEMBERS):
         request = {member: new[member] for member in _UPDATE_MEMBERS if member in new}
         control_plane.update_endpoint(request | {"EndpointName": endpoint.name})
-        _tell_of_watch(arn, new, stack)
+        _announce_watch(arn, new, stack)
         endpoint.wait_until_settled()
         if endpoint.failure_reason:
             raise ResourceFailedError(endpoint.failure_reason)
     return arn, {"EndpointName": endpoint.name}
 
 
-def _tell_of_watch(arn: str, properties: dict[str, Any], stack: str) -> None:
+def _announce_watch(arn: str, properties: dict[str, Any], stack: str) -> None:
     policy = (properties.get("DeploymentConfig") or {}).get("BlueGreenUpdatePolicy") or {}
     if seconds := int(policy.get("TerminationWaitInSeconds", 0)):
         put_forward = f"""curl -X POST {ministack.own_endpoint_url()}/_slipway/clock -d '{{"seconds": {seconds}}}'"""
-        tell(
+        add_update_event(
             stack, arn, f"The alarms are watched for {seconds} s with old and new instances; to skip it: {put_forward}"
         )
 

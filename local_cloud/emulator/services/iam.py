@@ -144,14 +144,14 @@ def _let_wildcards_match_line_feeds() -> None:
 
 
 def install() -> None:
-    _count_loopback_as_tls()
+    _treat_loopback_as_tls()
     _let_wildcards_match_line_feeds()
     # IAM is global: stacks of the same name in two regions must not share roles and policies.
     for name in ("InstanceProfile", "Role"):
         generate_unique_names(f"AWS::IAM::{name}")
 
 
-def _count_loopback_as_tls() -> None:
+def _treat_loopback_as_tls() -> None:
     """Treat calls on the loopback as TLS, so that templates can keep policies that demand it."""
     pin = _app.pin_request_origin
 

@@ -16,7 +16,7 @@ def image_is_in_ecr(image: str) -> bool:
     return _IMAGE.fullmatch(image) is not None
 
 
-def pull_image(role_arn: str, image: str) -> None:
+def demand_permission_to_pull(role_arn: str, image: str) -> None:
     """Raise ContainerStartError unless the role may pull the image from its repository."""
     match = _IMAGE.fullmatch(image)
     assert match is not None
@@ -29,7 +29,7 @@ def pull_image(role_arn: str, image: str) -> None:
             )
 
 
-def demand_publishing(role_arn: str, asynchronous: dict[str, Any]) -> None:
+def demand_permission_to_publish(role_arn: str, asynchronous: dict[str, Any]) -> None:
     """Raise ContainerStartError unless the role may publish to the topics of an AsyncInferenceConfig."""
     notifications = asynchronous.get("OutputConfig", {}).get("NotificationConfig") or {}
     for topic in (notifications.get("SuccessTopic"), notifications.get("ErrorTopic")):
