@@ -14,6 +14,7 @@ from local_cloud.deploy import DeployError, deploy
 from support.deployed_stacks import deployed, edited
 from support.hub_server import HubServer
 from support.known_deployments import STAGED_FILE
+from support.patience import wait_for_event
 from support.s3_recorder import S3Recorder
 from support.small_stacks import REGION
 from support.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, after, chosen, operation
@@ -66,7 +67,7 @@ def test_a_second_run_is_refused_and_ctrl_c_ends_the_first_at_once(staging: Stag
     path = "model-00001-of-00002.safetensors"
     staging.hub.held = {path}
     process = staging.start()
-    assert staging.hub.held_now.wait(300)
+    wait_for_event(staging.hub.held_now, "the request for the weights", process)
     assert "Another run is staging this model" in staging.refused()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

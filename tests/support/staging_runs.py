@@ -21,6 +21,7 @@ from local_cloud.cloud import Credentials, LocalCloud
 from slipway.locking import lock
 from slipway.staging import stage
 from support.hub_server import HubServer
+from support.patience import PATIENCE_IN_SECONDS, wait_for_event
 from support.s3_recorder import Request, S3Recorder
 from support.small_stacks import REGION
 
@@ -138,10 +139,10 @@ class Staging:
         """
         self.s3.cut = when
         process = self.start()
-        assert self.s3.is_cut.wait(300)
+        wait_for_event(self.s3.is_cut, "the request to be cut", process)
         process.kill()
         process.communicate()
-        assert self.s3.idle.wait(300)
+        assert self.s3.idle.wait(PATIENCE_IN_SECONDS)
         self.s3.cut = lambda request: False
         return Counter(request.operation for request in self.s3.passed)
 

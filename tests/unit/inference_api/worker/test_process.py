@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support.patience import wait_for_event
+
 LAMBDA_SRC = Path(__file__).parents[4] / "lambda_src"
 
 
@@ -133,7 +135,7 @@ def test_it_registers_as_its_instance_and_ends_with_status_0_without_work(
 
 def test_sigterm_ends_it_with_another_status(aws: _Aws) -> None:
     with begun(aws) as process:
-        assert aws.polled.wait(60)
+        wait_for_event(aws.polled, "the first poll", process)
         process.send_signal(signal.SIGTERM)
         # The handler runs at once, and the poll goes on until the queue answers.
         aws.go.set()
@@ -144,6 +146,6 @@ def test_sigterm_ends_it_with_another_status(aws: _Aws) -> None:
 def test_sigterm_before_it_knows_its_machine_powers_nothing_off(aws: _Aws) -> None:
     aws.knows_machine = False
     with begun(aws) as process:
-        assert aws.asked.wait(60)
+        wait_for_event(aws.asked, "the question for its machine", process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 1

@@ -22,6 +22,7 @@ from slipway.staging.staging import StagingError, stage
 from slipway.staging.weights_prefix import WeightsPrefix
 from support.hub_models import MODEL, files, safetensors
 from support.hub_server import HubAnswer, HubServer
+from support.patience import wait_for_event
 
 OLD = "old-org/tuned"
 TOKEN = "hf_mine"
@@ -308,7 +309,7 @@ def test_ctrl_c_ends_a_lock_at_once_and_nothing_is_written(
     monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "600")
     command = [sys.executable, "-m", "slipway", "lock", str(deployment)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert hub.held_now.wait(300)
+        wait_for_event(hub.held_now, "the request for the weights", process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=50)
     assert (process.returncode, out, err) == (130, "", "\nstopped\n")
