@@ -2,8 +2,7 @@
 
 import json
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
@@ -13,22 +12,22 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
 from llm_hosting.stack_label import StackLabel
-from slipway.measuring.figures.percentiles import percentile
+from slipway.measuring import routes
 from slipway.measuring.loads import Stop, closed
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.routes import Chat, Generate, JobsRoute, MeasuredRoute
 from slipway.stack.api import DeployedApi
+from support.patience import PATIENCE_IN_SECONDS
 
 PROMPT = Prompt("one two", 5)
 
 
 class Model:
-    """behave: writes the answer to a POST. served: seconds to the first and the last byte, by its own clock."""
+    """behave: writes the answer to a POST."""
 
     def __init__(self) -> None:
         self.behave: Any = lambda handler: None
         self.bodies: list[dict[str, Any]] = []
-        self.served: list[tuple[float, float]] = []
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -56,22 +55,18 @@ class Model:
         self._server.shutdown()
         self._server.server_close()
 
-    def streams(self, *chunks: str, first: float = 0, each: float = 0) -> None:
-        """The server-sent events, with waits before the first and between them."""
+    def streams(self, *chunks: str, before: Callable[[int], None] = lambda index: None) -> None:
+        """The server-sent events. before: called before each event with its index."""
 
         def behave(handler: BaseHTTPRequestHandler) -> None:
-            begin = time.monotonic()
             handler.send_response(200)
             handler.send_header("transfer-encoding", "chunked")
             handler.end_headers()
-            moments = []
             for index, chunk in enumerate(chunks):
-                time.sleep(each if index else first)
-                moments.append(time.monotonic() - begin)
+                before(index)
                 data = f"data: {chunk}\n\n".encode()
                 handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             handler.wfile.write(b"0\r\n\r\n")
-            self.served.append((moments[0], moments[-1]))
 
         self.behave = behave
 
@@ -189,15 +184,26 @@ def test_half_an_answer_is_an_error(model: Model) -> None:
     assert route(model, Generate).ask(PROMPT).error == "unreadable"
 
 
-def test_known_delays_come_out_within_five_percent(model: Model) -> None:
-    """By the server's own clock, which has the machine's moods in it as the client's has."""
-    model.streams(token("a"), token("b"), token("c"), USAGE, "[DONE]", first=0.8, each=0.1)
-    drawn = Prompts("synthetic", 8, 4).drawn(1)
-    load = closed(route(model), drawn, 4, 8, Stop(), lambda: None)
-    for index, name in enumerate(("first_token_in_s", "last_token_in_s")):
-        measured = percentile([getattr(each, name) for each in load.answers], 50)
-        served = percentile([each[index] for each in model.served], 50)
-        assert measured == pytest.approx(served, rel=0.05)
+def test_tokens_are_timed_when_they_arrive(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server puts the caller's clock forward, the second time after the caller has timed the first token."""
+    now, has_timed_the_first = [100.0], threading.Event()
+
+    def monotonic() -> float:
+        if now[0] > 100:
+            has_timed_the_first.set()
+        return now[0]
+
+    def before(index: int) -> None:
+        if index == 0:
+            now[0] += 0.8
+        elif index == 1:
+            assert has_timed_the_first.wait(PATIENCE_IN_SECONDS)
+            now[0] += 0.4
+
+    monkeypatch.setattr(routes, "time", SimpleNamespace(monotonic=monotonic))
+    model.streams(token("a"), token("b"), USAGE, "[DONE]", before=before)
+    found = route(model).ask(PROMPT)
+    assert (found.first_token_in_s, found.last_token_in_s) == (pytest.approx(0.8), pytest.approx(1.2))
 
 
 def test_each_tenth_request_that_fails_is_counted(model: Model) -> None:
