@@ -1,4 +1,4 @@
-"""A batch and a file, as their rows in the table hold them, and as their owner sees them."""
+"""A batch and a file, as the rows in the table hold them, and as their owner sees them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,10 @@ _TIMES = (
 
 
 class Block(NamedTuple):
-    """The results of some lines, in their order. output, errors: sizes in bytes of the pieces that hold them."""
+    """The results of a block of lines.
+
+    completed, failed: the number of such lines. output, errors: sizes in bytes of the pieces that hold the results.
+    """
 
     completed: int
     failed: int
@@ -29,12 +32,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Times are seconds of the epoch. key: the named key that made the batch, whose limits hold for its lines.
+    """A batch. Times are in seconds since the epoch.
 
-    expires_at: the end of the completion window. blocks: how many, once the input is checked. done: results of blocks
-    by their number. seen: how many lines of other blocks have ended, completed and failed. ending: the final status
-    that the batch goes to, empty while it may begin lines. uploads: ids of begun multipart uploads by kind of file.
-    joined: ids of joined files by kind, empty for a kind without lines. kept_until: when the row may be deleted.
+    expires_at: the end of the completion window. key: the named key that made the batch; its limits hold for the lines.
+    due_at: when the driver takes the next step. moved_at: when the batch last made progress.
+    lines, blocks: their numbers, once the input is checked. done: the results of blocks, by the block's number. seen:
+    how many lines of other blocks have completed and failed. ending: the final status that the batch goes to; empty
+    while lines may begin. uploads: ids of open multipart uploads, by kind of file. joined: ids of the joined files, by
+    kind; empty for a kind without lines. kept_until: when the row may be deleted.
     """
 
     id: str
@@ -73,19 +78,19 @@ class Batch:
         return self.status in ENDED
 
     def unfinished(self) -> list[int]:
-        """Numbers of the blocks without results, in order."""
+        """Return the numbers of the blocks without results, in order."""
         return [number for number in range(self.blocks) if str(number) not in self.done]
 
     def job_of(self, line: int) -> str:
-        """The id of a line's job: always the same, so that no repeated step accepts a line twice."""
+        """Return the id of a line's job. It is always the same, so that no repeated step accepts a line twice."""
         return sha256(f"{self.id}/{line}".encode()).hexdigest()[:32]
 
     def file_of(self, kind: str) -> str:
-        """The id of the output or error file."""
+        """Return the id of the output or error file."""
         return f"file-{sha256(f'{self.id}/{kind}'.encode()).hexdigest()[:32]}"
 
     def view(self) -> dict[str, Any]:
-        """As OpenAI's API reference describes a batch."""
+        """Return the batch in the form of OpenAI's API reference."""
         times = {name: self.times.get(name) for name in _TIMES} | {"expires_at": self.expires_at}
         counts = [*(block[:2] for block in self.done.values()), *self.seen.values()]
         completed, failed = (sum(each[index] for each in counts) for index in (0, 1))
@@ -108,7 +113,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class File:
-    """One version of an object in the bucket. expires_at: when nobody can read it any more."""
+    """A file: one version of an object in the bucket. expires_at: from then on nobody can read it."""
 
     id: str
     owner: str
@@ -121,7 +126,7 @@ class File:
     expires_at: int
 
     def view(self) -> dict[str, Any]:
-        """As OpenAI's API reference describes a file."""
+        """Return the file in the form of OpenAI's API reference."""
         return {
             "id": self.id,
             "object": "file",

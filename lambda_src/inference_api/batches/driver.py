@@ -23,10 +23,10 @@ from inference_api.shared.runtime import Runtime
 _AT_ONCE = 8  # calls to AWS; a client has ten connections
 _PAUSE_IN_SECONDS = 2
 _DAY_IN_SECONDS = 86_400
-# As long as a request may wait in the queue of an asynchronous endpoint (RequestTTLSeconds): a line that is lost there
-# holds its batch no longer.
+# How long a request may wait in the queue of an asynchronous endpoint (RequestTTLSeconds). A line that is lost there
+# holds up its batch no longer than that.
 _LONGEST_LINE_IN_SECONDS = 21_600
-# Past its window a batch ends within minutes.
+# A batch that ends so late counts as stuck: past its window a batch ends within minutes.
 _LATE_IN_SECONDS = 1800
 
 
@@ -35,9 +35,10 @@ class AdvanceFailedError(Exception):
 
 
 class DriverSettings(NamedTuple):
-    """models: names of the deployment's model. any_model: whether any other name stands for it, too.
+    """Settings of the driver.
 
-    retention: in seconds, of batches that have ended.
+    models: names of the deployment's model. any_model: whether every other name is accepted, too. retention: how long
+    an ended batch is kept, in seconds.
     """
 
     models: tuple[str, ...]
@@ -48,7 +49,7 @@ class DriverSettings(NamedTuple):
 
 
 class Driver:
-    """Two drivers of one batch at once do no harm: they submit the same jobs, and write the same results."""
+    """Advances batches. Two drivers of one batch do no harm: they submit the same jobs and write the same results."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class Driver:
         self._settings, self._runtime = settings, runtime
 
     def advance_all(self, named: Iterable[str], may_go_on: Callable[[], bool]) -> int:
-        """Steps of the named and all due batches, again as long as one of them moves; the number of steps.
+        """Take steps of the named and all due batches, as long as one of them moves. Return the number of steps.
 
         Raises AdvanceFailedError if there were batches and no step succeeded.
         """
@@ -91,7 +92,7 @@ class Driver:
         return steps
 
     def _moves(self, batch_id: str, may_go_on: Callable[[], bool]) -> bool:
-        """Take the steps that can be taken now; whether the batch is likely to move again within seconds."""
+        """Take the steps that can be taken now. Return whether the batch is likely to move again within seconds."""
         batch = self._table.batch(batch_id)
         if batch is None:
             return False
@@ -137,7 +138,7 @@ class Driver:
         return batch
 
     def _models(self, key: AuthorizedKey | None) -> Collection[str] | None:
-        """What lines may call the model; None = any name."""
+        """Return the names that lines may use for the model; None = any name."""
         names = self._settings.models
         if key and key.models is not None:
             return [name for name in names if key.may_ask_for(name, names)]
@@ -172,7 +173,7 @@ class Driver:
             may_begin = self._tend(batch, block, may_begin and open_lines < OPEN_LINES, may_go_on)
             states = self._states(batch, block)
             if set(states) == {Line.WAITING} and not batch.ending:
-                break  # nor have the next ones begun
+                break  # the blocks after it have not begun either
             open_lines += states.count(Line.OPEN)
             if plan_block(states, draining=bool(batch.ending)).is_over:
                 batch = self._write(batch, block)
@@ -189,7 +190,7 @@ class Driver:
         return True
 
     def _tend(self, batch: Batch, block: "_OpenBlock", may_begin: bool, may_go_on: Callable[[], bool]) -> bool:
-        """Begin and cancel lines; whether more may be begun in this step."""
+        """Begin and cancel lines of a block. Return whether more lines may begin in this step."""
         todo = plan_block(self._states(batch, block), draining=bool(batch.ending))
         stopped = not may_begin
 
@@ -211,7 +212,7 @@ class Driver:
                     stopped = True  # a limit of the owner; the next step tries again
                 else:
                     block.refusals[line.number] = error
-            except Exception as error:  # of AWS: the next step tries again
+            except Exception as error:  # a failure of AWS; the next step tries again
                 stopped = True
                 log({"batch": batch.id, "cause": f"{place_of(error)} at line {line.number}"})
 
@@ -232,7 +233,7 @@ class Driver:
         return [_state(line, block.jobs.get(batch.job_of(line.number)), block) for line in block.lines]
 
     def _write(self, batch: Batch, block: "_OpenBlock") -> Batch:
-        """Store the results in pieces, then note them in the row."""
+        """Store the results of a block in pieces, then note them in the row."""
         sizes: dict[str, list[int]] = {kind: [] for kind in KINDS}
         held: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
         counts = dict.fromkeys(KINDS, 0)
@@ -257,7 +258,7 @@ class Driver:
         return self._table.change(batch, lambda row: transitions.note_block(row, block.number, done))[0]
 
     def _results(self, batch: Batch, block: "_OpenBlock", lines: list[InputLine]) -> list[OutputLine]:
-        """Some at once, in their order. A failure of AWS ends the step."""
+        """Return the results of lines in their order, some read side by side. A failure of AWS ends the step."""
         results: dict[int, OutputLine] = {}
         failures: list[Exception] = []
 
@@ -276,7 +277,11 @@ class Driver:
 
 
 class _OpenBlock:
-    """jobs, and copies of answers: by id. begun: numbers of lines that this step has submitted. refusals: of others."""
+    """A block without results.
+
+    jobs, answers: the jobs of its lines and the table's copies of their answers, by the job's id. begun: numbers of the
+    lines that this step has submitted. refusals: the errors of lines that were refused, by number.
+    """
 
     def __init__(self, number: int, lines: list[InputLine], jobs: dict[str, Job]) -> None:
         self.number, self.lines, self.jobs = number, lines, jobs

@@ -10,13 +10,13 @@ from inference_api.shared.errors import ApiError
 
 MOST_LINES = 50_000
 LONGEST_CUSTOM_ID = 512
-# For the members of a line beside its body.
+# Room for the members of a line beside its body.
 _ENVELOPE_BYTES = 2048
 _MOST_PROBLEMS = 50
 
 
 class InputLine(NamedTuple):
-    """One request. number: of the line in the file, from 1."""
+    """One request. number: the line's in the file, from 1."""
 
     number: int
     custom_id: str
@@ -40,7 +40,7 @@ class _Problem(Exception):
 def check_input(
     chunks: Iterable[bytes], endpoint: str, models: Collection[str] | None, most_body_bytes: int
 ) -> Checked:
-    """Look at all lines. models: the names that a line may ask for; None = any."""
+    """Check all lines. models: the names of models that a line may use; None = any."""
     longest = most_body_bytes + _ENVELOPE_BYTES
     seen: set[bytes] = set()
     blocks: list[list[int]] = []
@@ -70,7 +70,7 @@ def check_input(
 
 
 def read_block(raw: bytes, first: int) -> list[InputLine]:
-    """The requests of a block that has been checked."""
+    """Return the requests of a block that has been checked. first: the number of its first line."""
     lines = []
     for number, line in enumerate(raw.split(b"\n"), first):
         if line.strip():
@@ -80,7 +80,7 @@ def read_block(raw: bytes, first: int) -> list[InputLine]:
 
 
 def split_lines(chunks: Iterable[bytes], longest: int) -> Iterator[tuple[int, int, bytes]]:
-    """Number, offset and bytes of each line, without its end. Of a line past `longest` only the beginning is kept."""
+    """Yield number, offset and bytes of each line, without its end. A line past `longest` is cut."""
     number, offset, start, kept = 1, 0, 0, bytearray()
     for chunk in chunks:
         pieces = chunk.split(b"\n")
@@ -126,9 +126,10 @@ def _check(raw: bytes, endpoint: str, models: Collection[str] | None, seen: set[
 
 
 def _read(raw: bytes) -> Any:
-    """Editors on Windows begin a file with a byte order mark, and end lines with CR LF, which JSON takes.
+    """Parse a line, which has one level more than its body. Raises ApiError.
 
-    A line is a level deeper than its body. Raises ApiError.
+    Editors on Windows may begin a file with a byte order mark, which is dropped, and end lines with CR LF, which JSON
+    allows.
     """
     return read_strict_json(raw.removeprefix(b"\xef\xbb\xbf"), MAX_DEPTH + 1)
 

@@ -1,4 +1,4 @@
-"""The pieces of a batch's results -> one file, with bounded memory and in as many steps as it takes."""
+"""Joins the pieces of a batch's results to one file, with bounded memory and in as many steps as it takes."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -20,9 +20,9 @@ class _Piece(NamedTuple):
 def join(
     batch: Batch, kind: str, storage: Storage, table: BatchTable, runtime: Runtime, may_go_on: Callable[[], bool]
 ) -> Batch:
-    """Add parts to the file while there is time; once it is whole, store its row and note it in the batch's.
+    """Add parts to the file while there is time. Once it is whole, store its row and note it in the batch's.
 
-    A part holds the same bytes whoever uploads it: PART_BYTES of the whole, from a multiple of that.
+    A part holds the same bytes whichever step uploads it: PART_BYTES of the whole, from a multiple of that.
     """
     pieces = _pieces(batch, kind)
     size = pieces[-1].end if pieces else 0
@@ -53,13 +53,13 @@ def _upload(
     table: BatchTable,
     may_go_on: Callable[[], bool],
 ) -> tuple[str | None, Batch]:
-    """The version of the whole file, None while parts are missing."""
+    """Upload missing parts. Return the version of the whole file, or None while parts are missing."""
     if not batch.uploads.get(kind):
-        upload = storage.begin_upload(key)  # one that is noted nowhere is aborted by the bucket's rules
+        upload = storage.begin_upload(key)  # the bucket's rules abort an upload that is noted nowhere
         batch, _ = table.change(batch, lambda row: transitions.note_upload(row, kind, upload))
     upload = batch.uploads[kind]
     parts = storage.parts(key, upload)
-    if parts is None:  # completed by a step that then died, or gone with the bucket's rules
+    if parts is None:  # completed by a step that then died, or aborted by the bucket's rules
         version = storage.find_version(key)
         if version is None:
             batch, _ = table.change(batch, lambda row: transitions.note_upload(row, kind, ""))
@@ -78,7 +78,7 @@ def _upload(
 
 
 def _pieces(batch: Batch, kind: str) -> list[_Piece]:
-    """All pieces in the order of the input, with their places in the whole."""
+    """Return all pieces in the order of the input, with their places in the whole file."""
     found: list[_Piece] = []
     at = 0
     for block in range(batch.blocks):

@@ -31,20 +31,23 @@ _UNEXECUTED = {
 
 
 class OutputLine(NamedTuple):
-    """is_success: of the output file, else of the error file."""
+    """A line of the output file, if `is_success`, or of the error file."""
 
     is_success: bool
     raw: bytes
 
 
 class Lines:
-    """read_call: a body and the batch's endpoint -> the checked request; raises ApiError."""
+    """Makes calls of a batch's lines, and output lines of their results.
+
+    read_call: makes a checked request of a body and the batch's endpoint; raises ApiError.
+    """
 
     def __init__(self, jobs: JobService, read_call: ReadCall) -> None:
         self._jobs, self._read_call = jobs, read_call
 
     def call_of(self, batch: Batch, line: InputLine) -> OpenAICall:
-        """Raises ApiError for a body that the routes would refuse."""
+        """Return the call of a line. Raises ApiError for a body that the routes would refuse."""
         call = self._read_call(line.body, batch.endpoint)
         if call.streams:
             message = "stream: a batch has no streams; remove it or set it to false."
@@ -54,9 +57,9 @@ class Lines:
     def result(
         self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None, answer: Answer | None
     ) -> OutputLine:
-        """The result of a line whose job has ended, that was refused, or that its batch has not executed.
+        """Return the result of a line whose job has ended, that was refused, or that its batch has not executed.
 
-        answer: the table's copy of the job's, if that has been read.
+        answer: the table's copy of the job's answer, if it has been read.
         """
         if refusal:
             return self._failure(batch, line, refusal)
@@ -69,7 +72,7 @@ class Lines:
         return self._line(batch, line, 200, body)
 
     def _body(self, job: Job, call: OpenAICall, answer: Answer | None) -> dict[str, Any]:
-        """Raises the ApiError that a caller of the route would have got."""
+        """Return the answer to a line. Raises the ApiError that a caller of the route would get."""
         if job.state == FAILED:
             raise errors.job_failed(**error_of(job, self._jobs))
         if job.state == EXPIRED:

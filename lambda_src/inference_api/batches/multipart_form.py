@@ -11,7 +11,7 @@ _MOST_PARTS = 20
 
 
 class Part(NamedTuple):
-    """filename: None for a field that is no file."""
+    """A field or a file of the form. filename: None for a field."""
 
     name: str
     filename: str | None
@@ -19,7 +19,7 @@ class Part(NamedTuple):
 
 
 def read_form(body: bytes, content_type: str | None) -> list[Part]:
-    """The parts in their order. Raises ApiError 400 or 415."""
+    """Return the parts in their order. Raises ApiError 400 or 415."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         message = "Send the file as multipart/form-data, with the fields `file` and `purpose`."

@@ -1,4 +1,4 @@
-"""What to do next for a batch, as pure functions of its row and of its lines' jobs."""
+"""Decides what to do next for a batch, as pure functions of its row and of its lines' jobs."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from inference_api.batches.batch import IN_PROGRESS, Batch
 
-# Lines of a block; its results are written together.
+# The size of a block. Its results are written together.
 BLOCK_LINES = 100
 BLOCK_BYTES = 4_000_000
-# No block is begun while so many lines are open. Blocks that wait for their slowest lines hold up no others, up to 50.
+# No block begins while so many lines are open. Up to 50 blocks may be open, so that one that waits for its slowest
+# lines does not hold up the next.
 OPEN_LINES = 401
 _OPEN_BLOCKS = 50
 
@@ -17,7 +18,7 @@ KINDS = ("output", "errors")
 
 
 class Step(Enum):
-    """REST: the batch has ended."""
+    """The next step of a batch. REST: it has ended."""
 
     REST = "rest"
     VALIDATE = "validate"
@@ -28,7 +29,7 @@ class Step(Enum):
 
 
 class Line(Enum):
-    """A line by its job. REFUSED: its body is invalid, and no job is accepted for it."""
+    """The state of a line. REFUSED: its body is invalid, and no job is accepted for it."""
 
     WAITING = "waiting"
     REFUSED = "refused"
@@ -38,7 +39,10 @@ class Line(Enum):
 
 
 class BlockPlan(NamedTuple):
-    """Indexes of lines to begin, and to cancel. is_over: all lines have a result, which can be written."""
+    """What to do for a block.
+
+    begin, cancel: indexes of lines. is_over: whether all lines have a result, so that the results can be written.
+    """
 
     begin: list[int]
     cancel: list[int]
@@ -46,7 +50,7 @@ class BlockPlan(NamedTuple):
 
 
 def next_step(batch: Batch) -> Step:
-    """The one thing that comes next; each can be repeated."""
+    """Return the next step. Every step can be repeated."""
     if batch.has_ended:
         return Step.REST
     if not batch.blocks:  # not checked yet
@@ -59,17 +63,20 @@ def next_step(batch: Batch) -> Step:
 
 
 def kind_to_join(batch: Batch) -> str | None:
-    """The file that is to be joined next."""
+    """Return the kind of file that is joined next; None if all are."""
     return next((kind for kind in KINDS if kind not in batch.joined), None)
 
 
 def open_blocks(batch: Batch) -> list[int]:
-    """The first blocks without results: those of which lines may be begun."""
+    """Return the first blocks without results. Only their lines may begin."""
     return batch.unfinished()[:_OPEN_BLOCKS]
 
 
 def plan_block(lines: Sequence[Line], *, draining: bool) -> BlockPlan:
-    """draining: the batch was cancelled, or its window is over; lines that were never begun have a result then."""
+    """Return what to do for a block.
+
+    draining: whether the batch was cancelled, or its window is over. Then lines that have not begun need no job.
+    """
     waiting = [index for index, line in enumerate(lines) if line is Line.WAITING]
     running = [index for index, line in enumerate(lines) if line is Line.OPEN]
     if draining:

@@ -1,4 +1,4 @@
-"""The parts that the handlers of batches work with, made once per process."""
+"""The objects that the handlers of batches work with, made once per process."""
 
 import json
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from inference_api.shared.log import log
 from inference_api.shared.runtime import STANDARD_RETRIES, runtime
 from inference_api.shared.settings import job_settings, settings
 
-# Otherwise botocore sends each part with a checksum of a kind that the upload has not announced.
+# By default botocore sends each part with a kind of checksum that the upload has not announced.
 _PLAIN_PARTS = Config(request_checksum_calculation="when_required")
 
 
 @dataclass(frozen=True)
 class BatchService:
-    """What the routes need."""
+    """The parts that the routes of files and batches need."""
 
     table: BatchTable
     storage: Storage
@@ -67,5 +67,5 @@ def driver() -> Driver:
 
 
 def _read_call(body: Mapping[str, Any], endpoint: str) -> OpenAICall:
-    """The request as its route would check it. Raises ApiError."""
+    """Check a line's body as its route would. Raises ApiError."""
     return read_call(json.dumps(body, ensure_ascii=False).encode(), None, chat=endpoint == "/v1/chat/completions")

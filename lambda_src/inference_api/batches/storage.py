@@ -8,29 +8,29 @@ from botocore.exceptions import ClientError
 
 from inference_api.batches.batch import Batch, File
 
-PART_BYTES = 8 * 1024 * 1024  # S3 takes parts of at least 5 MiB but for the last
+PART_BYTES = 8 * 1024 * 1024  # S3 takes parts of at least 5 MiB; only the last may be smaller
 LINK_IN_SECONDS = 300
 
 _CHUNK_BYTES = 256 * 1024
 
 
 class Storage:
-    """Keys: `file/<id>` of a file; `batch/<id>/index`, and `batch/<id>/<block>/<kind>.<piece>` of results.
+    """Reads and writes the objects of files and batches. Raises botocore's ClientError.
 
-    Raises botocore's ClientError.
+    Their keys are `file/<id>`, `batch/<id>/index`, and `batch/<id>/<block>/<kind>.<piece>` for results.
     """
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client, self._bucket = client, bucket
 
     def put_file(self, file_id: str, body: bytes) -> tuple[str, str]:
-        """Key and version, stored before the file's row."""
+        """Store a file and return its key and version. This comes before the file's row."""
         key = f"file/{file_id}"
         stored = self._client.put_object(Bucket=self._bucket, Key=key, Body=body, ContentType="application/jsonl")
         return key, stored.get("VersionId", "null")
 
     def find_version(self, key: str) -> str | None:
-        """The version of a file that a step before may have stored."""
+        """Return the version of a file that an earlier step may have stored; None if there is none."""
         try:
             return str(
                 self._client.get_object(Bucket=self._bucket, Key=key, Range="bytes=0-0").get("VersionId", "null")
@@ -45,7 +45,7 @@ class Storage:
         return body
 
     def link(self, file: File) -> str:
-        """A URL of the file that anybody can use for 5 minutes."""
+        """Return a URL of the file that anybody can use for 5 minutes."""
         where = {"Bucket": self._bucket, "Key": file.key, "VersionId": file.version_id}
         # To be saved, not shown: a model's text must not run in a browser.
         where["ResponseContentDisposition"] = "attachment"
@@ -53,7 +53,7 @@ class Storage:
         return url
 
     def stream_input(self, batch: Batch) -> Iterator[bytes]:
-        """The batch's input in chunks, so that memory is bounded whatever its size."""
+        """Yield the batch's input in chunks, so that memory is bounded whatever its size."""
         found = self._get(Key=batch.input_key, VersionId=batch.input_version)
         chunks: Iterator[bytes] = found["Body"].iter_chunks(_CHUNK_BYTES)
         return chunks
@@ -64,12 +64,12 @@ class Storage:
         return body
 
     def put_index(self, batch: Batch, blocks: list[tuple[int, int, int]]) -> None:
-        """Stored before the batch starts."""
+        """Store where blocks begin. This comes before the batch starts."""
         body = json.dumps(blocks, separators=(",", ":")).encode()
         self._client.put_object(Bucket=self._bucket, Key=f"batch/{batch.id}/index", Body=body)
 
     def read_index(self, batch: Batch) -> list[tuple[int, int, int]]:
-        """The first line of each block, its offset and its length in bytes."""
+        """Return the first line of each block, its offset and its length in bytes."""
         return [tuple(each) for each in json.loads(self._get(Key=f"batch/{batch.id}/index")["Body"].read())]
 
     def put_piece(self, batch: Batch, block: int, kind: str, piece: int, body: bytes) -> None:
@@ -77,7 +77,7 @@ class Storage:
         self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
 
     def read_piece(self, batch: Batch, block: int, kind: str, piece: int, start: int, end: int) -> bytes:
-        """The bytes from `start` to before `end`."""
+        """Return the piece's bytes from `start` to before `end`."""
         key = _piece_key(batch, block, kind, piece)
         body: bytes = self._get(Key=key, Range=f"bytes={start}-{end - 1}")["Body"].read()
         return body
@@ -89,13 +89,13 @@ class Storage:
         return upload
 
     def put_part(self, key: str, upload: str, part: int, body: bytes) -> str:
-        """The part's ETag."""
+        """Upload a part. Return its ETag."""
         stored = self._client.upload_part(Bucket=self._bucket, Key=key, UploadId=upload, PartNumber=part, Body=body)
         etag: str = stored["ETag"]
         return etag
 
     def parts(self, key: str, upload: str) -> dict[int, str] | None:
-        """ETags of the parts that are stored, by number; None for an upload that is completed or gone."""
+        """Return the ETags of the stored parts, by number; None for an upload that is completed or gone."""
         found: dict[int, str] = {}
         marker = 0
         while True:

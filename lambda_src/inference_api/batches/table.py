@@ -17,7 +17,7 @@ from inference_api.shared.runtime import Runtime
 _DUE = "batches"  # a shard of the index that the sweeper of jobs does not read
 _MOST_IN_A_GET = 100
 
-# Of an id, as OpenAI has them.
+# The prefixes of ids, as in OpenAI's API.
 _PREFIXES: dict[type, str] = {Batch: "batch_", File: "file-"}
 
 Row = Batch | File
@@ -25,28 +25,31 @@ T = TypeVar("T", Batch, File)
 
 
 class Page(NamedTuple):
-    """A page of an owner's rows. has_more: others follow."""
+    """A page of an owner's rows. has_more: whether others follow."""
 
     rows: list[Any]
     has_more: bool
 
 
 class BatchTable:
-    """Raises botocore's errors where DynamoDB fails for longer than its client's retries."""
+    """Reads and writes rows of batches and files.
+
+    Raises botocore's errors if DynamoDB fails for longer than the client retries.
+    """
 
     def __init__(self, client: Any, name: str, runtime: Runtime) -> None:
         self._client, self._name, self._runtime = client, name, runtime
         self._writes = ConditionalWrites(client, name, runtime)
 
     def find_file(self, file_id: object, owner: str) -> File:
-        """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
+        """Return a file. Raises one ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
         row = self._get(File, file_id)
         if row is None or not compare_digest(row.owner, owner):
             raise errors.file_not_found()
         return row
 
     def find_batch(self, batch_id: object, owner: str) -> Batch:
-        """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
+        """Return a batch. Raises one ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
         row = self._get(Batch, batch_id)
         if row is None or not compare_digest(row.owner, owner):
             raise errors.batch_not_found()
@@ -56,14 +59,15 @@ class BatchTable:
         return self._get(Batch, batch_id)
 
     def add(self, row: T) -> T:
-        """Ids are unique, or always name the same row: one that is there stays, and is returned."""
+        """Add a row and return it. If there is a row with its id, that one stays and is returned."""
         reason = self._writes.alone(self._writes.put(_to_item(row), "attribute_not_exists(pk)"))
         return _from_item(type(row), reason["Item"]) if reason and reason.get("Item") else row
 
     def reserve_batch_id(self, batch_id: str, owner: str, key: str, fingerprint: str, until: int) -> str:
-        """The id for the owner's idempotency key: `batch_id`, or the one of an earlier request.
+        """Return the id for the owner's idempotency key: `batch_id`, or the id of an earlier request.
 
-        until: before the batch's row ends, so that no id is used twice. Raises ApiError 409 for another body.
+        until: when the key is free again, before the batch's row ends, so that no id is used twice. Raises ApiError 409
+        if the earlier request had another body.
         """
         item = items.idempotency_key(_list_of(Batch, owner), key) | {
             "batch_id": {"S": batch_id},
@@ -78,15 +82,15 @@ class BatchTable:
         return str(earlier["batch_id"]["S"]) if earlier else batch_id
 
     def remove(self, file: File) -> None:
-        """DynamoDB deletes an expired row; until then nobody can read it."""
+        """Let a file's row expire at once. Nobody can read it any more, and DynamoDB deletes it later."""
         gone = replace(file, expires_at=int(self._runtime.now()))
         held = {":end": number(file.expires_at)}
         self._writes.alone(self._writes.put(_to_item(gone), "expires_at = :end", held))
 
     def change(self, batch: Batch, decide: Callable[[Batch], Batch | None]) -> tuple[Batch, bool]:
-        """Write `decide(row)` in place of the row; returns the row and whether this call has changed it.
+        """Write `decide(row)` in place of the row. Return the row and whether this call has changed it.
 
-        After a lost race, decide again on the winner's row. Raises TableBusyError.
+        After a lost race, `decide` is called again with the winner's row. Raises TableBusyError.
         """
         current: Batch | None = batch
         for turn in range(MOST_TRIES):
@@ -111,7 +115,7 @@ class BatchTable:
     def page(
         self, kind: type[T], owner: str, limit: int, after: str | None, wanted: Callable[[T], bool], *, newest: bool
     ) -> Page:
-        """A page of an owner's rows that are `wanted`. after: id of the last row of the page before."""
+        """Return a page of an owner's rows that are `wanted`. after: the id of the last row of the page before."""
         rows: list[T] = []
         start = self._start(kind, owner, after) if after else None
         while True:
@@ -121,7 +125,7 @@ class BatchTable:
                 return Page(rows[:limit], len(rows) > limit)
 
     def due(self) -> Iterator[str]:
-        """Ids of the batches that are due, the longest overdue first."""
+        """Yield the ids of the batches that are due, the longest overdue first."""
         start: dict[str, Any] = {}
         while True:
             page = self._client.query(
@@ -137,7 +141,7 @@ class BatchTable:
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
     def _start(self, kind: type[T], owner: str, after: str) -> dict[str, Any]:
-        """Where the page after this row begins. An expired row serves as long as DynamoDB has it."""
+        """Return the position of a row, after which a page begins. An expired row will do until DynamoDB deletes it."""
         item = self._item(kind, after)
         if item is None or item["owner"]["S"] != _list_of(kind, owner):
             raise errors.file_not_found() if kind is File else errors.batch_not_found()
@@ -156,7 +160,7 @@ class BatchTable:
             Limit=min(limit, _MOST_IN_A_GET),
             **({"ExclusiveStartKey": start} if start else {}),
         )
-        # The index holds keys alone.
+        # The index holds only keys.
         found = {item["pk"]["S"]: item for item in self._get_all([{"pk": item["pk"]} for item in page["Items"]])}
         rows = [_from_item(kind, found[each["pk"]["S"]]) for each in page["Items"] if each["pk"]["S"] in found]
         return [row for row in rows if self._is_alive(row)], page.get("LastEvaluatedKey")
@@ -192,12 +196,12 @@ class BatchTable:
 
 
 def _list_of(kind: type, owner: str) -> str:
-    """The partition of the index: apart from the owner's jobs."""
+    """Return the owner's partition of the index. Jobs have another one."""
     return f"{_PREFIXES[kind][:-1]}#{owner}"
 
 
 def _to_item(row: Row) -> dict[str, Any]:
-    """Only open batches have `due_at`, and only rows that nobody needs any more are deleted."""
+    """Return a row's item. Only open batches have `due_at`, and only rows with an end have `expires_at`."""
     item: dict[str, Any] = {
         "pk": {"S": f"{_PREFIXES[type(row)][:-1]}#{row.id}"},
         "owner": {"S": _list_of(type(row), row.owner)},
@@ -215,7 +219,7 @@ def _to_item(row: Row) -> dict[str, Any]:
 
 
 def _from_item(kind: type[T], item: Any) -> T:
-    """Attributes that another version added are ignored."""
+    """Read a row's item. Unknown members, which another version added, are ignored."""
     data = json.loads(item["data"]["S"])
     values = {each.name: data[each.name] for each in fields(kind) if each.name in data}
     if kind is Batch:

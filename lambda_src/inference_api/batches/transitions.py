@@ -21,16 +21,16 @@ from inference_api.batches.batch import (
     Block,
 )
 
-# Longer than a step goes on (70 % of the 60 s of the driver), and over at the call a minute later, which repeats a step
-# that died.
+# Longer than a step takes (70 % of the driver's 60 s), and over by the driver's call a minute later, which repeats a
+# step that died.
 LEASE_IN_SECONDS = 55
-# A batch that moves is looked at again soon, another one each minute.
+# A batch that moves gets its next step soon, another one each minute.
 SOON_IN_SECONDS = 2
 _MOVES_FOR_IN_SECONDS, _LATER_IN_SECONDS = 15, 30
 
 
 def begin_step(batch: Batch, now: float) -> Batch | None:
-    """Put off the next look, so that two steps at once are rare. Past its window a batch begins no more lines."""
+    """Put off the next step, so that two steps at once are rare. Past its window a batch begins no more lines."""
     if batch.has_ended or batch.due_at is None or batch.due_at > now:
         return None
     late = now >= batch.expires_at and not batch.ending
@@ -38,7 +38,7 @@ def begin_step(batch: Batch, now: float) -> Batch | None:
 
 
 def end_step(batch: Batch, now: float, leased_until: float | None, moved: bool) -> Batch | None:
-    """Look again soon, unless another step has begun, or a caller asked for one, in between."""
+    """Plan the next step, unless another step has begun in between, or a caller has asked for one."""
     if batch.has_ended or batch.due_at != leased_until:
         return None
     moved_at = now if moved else batch.moved_at
@@ -47,21 +47,21 @@ def end_step(batch: Batch, now: float, leased_until: float | None, moved: bool) 
 
 
 def refuse(batch: Batch, problems: Sequence[Mapping[str, Any]], now: float, retention: int) -> Batch | None:
-    """The input is invalid."""
+    """Fail a batch whose input is invalid."""
     return _ended(replace(batch, problems=tuple(problems)), FAILED, now, retention) if _is_new(batch) else None
 
 
 def start(batch: Batch, lines: int, blocks: int, now: float) -> Batch | None:
-    """The input is valid."""
+    """Start a batch whose input is valid."""
     if not _is_new(batch):
         return None
     return _at(replace(batch, status=IN_PROGRESS, lines=lines, blocks=blocks), "in_progress_at", now)
 
 
 def note_seen(batch: Batch, seen: Mapping[str, tuple[int, int]]) -> Batch | None:
-    """How many lines have ended in blocks without results, for the counts that callers see.
+    """Note how many lines have ended in blocks without results, for the counts that callers see.
 
-    A step that ran out of time has not looked at all blocks, and one that was overtaken knows less: no count goes back.
+    No count goes back: a step that ran out of time, or that another one overtook, may have seen less.
     """
     merged = dict(batch.seen)
     for number, (completed, failed) in seen.items():
@@ -72,7 +72,7 @@ def note_seen(batch: Batch, seen: Mapping[str, tuple[int, int]]) -> Batch | None
 
 
 def note_block(batch: Batch, number: int, block: Block) -> Batch | None:
-    """The results of a block are stored."""
+    """Note that the results of a block are stored."""
     if batch.has_ended or str(number) in batch.done:
         return None
     seen = {other: counts for other, counts in batch.seen.items() if other != str(number)}
@@ -80,14 +80,14 @@ def note_block(batch: Batch, number: int, block: Block) -> Batch | None:
 
 
 def cancel(batch: Batch, now: float) -> Batch | None:
-    """By its owner."""
+    """Cancel a batch for its owner."""
     if batch.status not in (VALIDATING, IN_PROGRESS) or batch.ending:
         return None
     return _at(replace(batch, status=CANCELLING, ending=CANCELLED, due_at=now), "cancelling_at", now)
 
 
 def finalize(batch: Batch, now: float) -> Batch | None:
-    """All blocks have results."""
+    """Begin to join the files of a batch: all of its blocks have results."""
     if batch.status != IN_PROGRESS or batch.unfinished():
         return None
     ending = batch.ending or COMPLETED
@@ -95,19 +95,19 @@ def finalize(batch: Batch, now: float) -> Batch | None:
 
 
 def note_upload(batch: Batch, kind: str, upload: str) -> Batch | None:
-    """The first multipart upload that is begun for a file is the one; empty: it is gone."""
+    """Note a multipart upload; the first one for a file counts. An empty id removes it."""
     if kind in batch.joined or (upload and batch.uploads.get(kind)):
         return None
     return replace(batch, uploads={**batch.uploads, kind: upload})
 
 
 def note_joined(batch: Batch, kind: str, file_id: str) -> Batch | None:
-    """A file is stored; empty for a kind without lines."""
+    """Note that a file is stored. file_id: empty for a kind without lines."""
     return replace(batch, joined={**batch.joined, kind: file_id}) if kind not in batch.joined else None
 
 
 def end(batch: Batch, now: float, retention: int) -> Batch | None:
-    """Nothing is left to do."""
+    """End a batch that has nothing left to do."""
     if batch.has_ended or not batch.ending:
         return None
     return _ended(batch, batch.ending, now, retention)

@@ -24,7 +24,7 @@ from inference_api.shared.time_budget import limit_whole_answer
 
 
 def by_job(request: Request, *, sleeps: bool = False) -> Response | StreamedResponse:
-    """sleeps: whether the model has just refused the request as not ready."""
+    """Answer a request by a job. sleeps: whether the model has just refused the request as not ready."""
     if request.resource in ("/chat/completions", "/completions"):
         is_chat = request.resource == "/chat/completions"
         call = read_call(request.body, request.content_type, chat=is_chat, key=request.key)
@@ -59,7 +59,7 @@ def _generate(request: Request) -> Response:
 
 
 def _event(answer: Answer) -> Iterator[bytes]:
-    """The engine's own object."""
+    """Yield the engine's own object as one event."""
     return sse.events([read_value(answer.body)])
 
 

@@ -1,4 +1,4 @@
-"""A request that a job answers: its caller is held, by comments in a stream or by spaces, until the job ends."""
+"""Holds the caller of a request until a job has answered it. Comments in a stream, or spaces, keep the line open."""
 
 import json
 from collections.abc import Callable, Generator, Iterator
@@ -21,7 +21,8 @@ from inference_api.shared.model_states import ASLEEP, FAILED, STARTING
 from inference_api.shared.runtime import runtime
 from inference_api.shared.time_budget import BEAT, LONGEST_HOLD, SILENCE, TO_ANSWER
 
-# Of an endpoint: nobody measures how long an instance takes, mostly minutes. Clients obey up to two.
+# The retry-after for an endpoint. How long its instances take to start is not measured, mostly some minutes. Clients
+# obey at most two minutes.
 _START_IN_SECONDS = 60
 
 _NOT_READY = (ASLEEP, STARTING, FAILED)
@@ -32,9 +33,9 @@ View = Callable[[Answer], dict[str, Any]]
 def stream(
     request: Request, body: bytes, events: Callable[[Answer], Iterator[bytes]], *, sleeps: bool = False
 ) -> StreamedResponse:
-    """200 at once, and the job's answer as events. Raises ApiError where no job is accepted.
+    """Return a 200 at once, and the job's answer as events. Raises ApiError if no job is accepted.
 
-    body: of the job. sleeps: whether the model has just refused a call as not ready.
+    body: the job's. events: makes events of the answer. sleeps: whether the model has just refused a call as not ready.
     """
     service, end = job_service(), _end(request)
     sleeps = sleeps or _state() in _NOT_READY
@@ -52,9 +53,10 @@ def stream(
 
 
 def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) -> Response | StreamedResponse:
-    """The job's answer as JSON, after leading spaces if it takes long; for a model that sleeps only if `wait` is set.
+    """Return the job's answer as JSON, after leading spaces if it takes long.
 
-    Raises ApiError where no job is accepted, and for a job that fails before the first space.
+    If the model sleeps, the request must set `wait`. Raises ApiError if no job is accepted, or if the job fails before
+    the first space.
     """
     service, now = job_service(), runtime().now()
     end = _end(request)
@@ -70,7 +72,7 @@ def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) ->
 
 
 def answer_of(job: Job, service: JobService) -> Answer:
-    """The model's answer. Raises ApiError for a job that has ended without one, or has not ended."""
+    """Return the model's answer. Raises ApiError for a job that has ended without one, or has not ended."""
     if job.output:
         if job.output.size > MAX_RESPONSE_BYTES:
             raise errors.answer_of_job("answer_too_large", job.id)
@@ -85,13 +87,13 @@ def answer_of(job: Job, service: JobService) -> Answer:
 
 
 def _end(request: Request) -> float:
-    """When the caller is let go."""
+    """Return when the caller gets an answer at the latest, in seconds since the epoch."""
     seconds = request.whole_number("wait", 1, LONGEST_HOLD, LONGEST_HOLD)
     return min(runtime().now() + seconds, request.ends_at - TO_ANSWER)
 
 
 def _begin(request: Request, body: bytes, service: JobService, end: float) -> tuple[str, Job]:
-    """The place first: without one nothing is accepted."""
+    """Take a place for the caller, then submit the job: without a place no job is accepted."""
     service.demand()
     place = service.long_poll.take_place(request.owner, end)
     try:
@@ -102,7 +104,7 @@ def _begin(request: Request, body: bytes, service: JobService, end: float) -> tu
 
 
 def _held(job: Job, rows: Iterator[Job], beat: bytes) -> Generator[bytes, None, Job]:
-    """A beat for each pause, and the row in the end."""
+    """Yield `beat` every few seconds while the job is open. Return its last row."""
     next_at = runtime().now() + BEAT
     for row in rows:
         job = row
@@ -120,7 +122,7 @@ def _spaces(job: Job, rows: Generator[Job], service: JobService, view: View) -> 
 
 
 def _demand_awake(service: JobService, sleeps: bool) -> None:
-    """Raises ApiError 503 for a model that does not answer now, and wakes it."""
+    """Wake a model that does not answer now, and raise ApiError 503 for it."""
     service.demand()
     if sleeps or _state() in _NOT_READY:
         asked = service.wake()
@@ -128,7 +130,7 @@ def _demand_awake(service: JobService, sleeps: bool) -> None:
 
 
 def _state() -> str | None:
-    """None while nobody can tell: then the job is accepted, as POST /jobs would."""
+    """Return the model's state; None if it can't be read. Then the job is accepted, as by POST /jobs."""
     try:
         return deployed_engine.state()
     except (ApiError, *PASSING_ERRORS):

@@ -12,23 +12,25 @@ from inference_api.shared import errors
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.runtime import Runtime
 
-# Holding the function costs more than reading.
+# A short interval is cheaper: holding the function costs more than reading.
 READ_INTERVAL_IN_SECONDS = 0.23
 
 
 def seconds_to_wait(request: Request, default: int, longest: int) -> int:
-    """The query's `wait`, at most `longest`. Raises ApiError 400."""
+    """Return the query's `wait`, at most `longest`. Raises ApiError 400."""
     return request.whole_number("wait", 0, longest, default)
 
 
 def retry_after(
     job: Job, now: float, *, asked: int, held: bool, until_ready: Callable[[], int] = lambda: 0
 ) -> int | None:
-    """Seconds until the caller should ask again; None for a job that has ended.
+    """Return the seconds until the caller should ask again; None for a job that has ended.
 
-    asked: seconds that the caller asked to wait. until_ready: seconds until the model is likely to begin with a queued
-    job. A caller that was held may ask again at once, one that found no place after 3 s. A caller that does not wait
-    learns of the end within 5 % of the job's time, at least 1 and at most 30 s.
+    asked: seconds that the caller asked to wait. held: whether the caller was held. until_ready: returns the seconds
+    until the model is likely to begin with a queued job.
+
+    A caller that was held may ask again at once, one that found no place after 3 s. A caller that does not wait learns
+    of the end within 5 % of the job's time, at least 1 and at most 30 s.
     """
     if not job.is_open:
         return None
@@ -42,23 +44,23 @@ def retry_after(
 
 
 class LongPoll:
-    """Reads jobs for their owners, and holds the owners while there are places.
+    """Reads jobs for their owners, and holds the owners as long as there are places.
 
-    while_held: the same table, for reads of which the next follows at once.
+    while_held: the same table with a quick client, for the reads of a held caller.
     """
 
     def __init__(self, table: JobTable, runtime: Runtime, places: WaitingPlaces, *, while_held: JobTable) -> None:
         self._table, self._runtime, self._places, self._while_held = table, runtime, places, while_held
 
     def find(self, job_id: str, owner: str) -> Job:
-        """Raises the same ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
+        """Return a job. Raises one ApiError 404 for an id that is unknown, malformed, expired or another caller's."""
         job = self._table.get(job_id) if is_job_id(job_id) else None
         if job is None or not compare_digest(job.owner, owner):
             raise errors.job_not_found()
         return job
 
     def until_ended(self, job: Job, end: float) -> tuple[Job, bool]:
-        """The job when it has ended, or at the time `end`; and whether the caller was held."""
+        """Return the job when it has ended, or at the time `end`, and whether the caller was held."""
         if self._runtime.now() >= end or not job.is_open:
             return job, False
         # Any answer is better than an error, above all right after the job was accepted.
@@ -72,9 +74,9 @@ class LongPoll:
         return job, True
 
     def take_place(self, owner: str, end: float) -> str:
-        """A place to be held until then, for a caller whose request has no other answer than the job's.
+        """Take a place until `end`, for a caller whose request has no other answer than the job's.
 
-        Raises ApiError 429 if none is free, and botocore's errors.
+        Raises ApiError 429 if no place is free, and botocore's errors.
         """
         place = self._places.take(owner, end)
         if place is None:
@@ -82,14 +84,14 @@ class LongPoll:
         return place
 
     def leave(self, owner: str, place: str) -> None:
-        """Free the place; one that is not freed expires."""
+        """Free a place. If that fails, the place expires by itself."""
         with suppress(*PASSING_ERRORS):
             self._places.give_back(owner, place)
 
     def follow(self, job: Job, end: float, place: str) -> Generator[Job, None, None]:
-        """The job as it is, and after each read, to its end or the time `end`.
+        """Yield the job as it is, then after each read, until it has ended or the time is `end`.
 
-        Frees the place then, or when closed; the first `next` makes that so.
+        The place is freed at the end, or when the generator is closed after its first `next`.
         """
         try:
             yield job

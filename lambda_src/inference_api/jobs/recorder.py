@@ -1,4 +1,4 @@
-"""The recorder: an asynchronous endpoint's notification is a hint, the bucket is the truth."""
+"""The recorder of an asynchronous endpoint: a notification is a hint, the bucket is the truth."""
 
 import json
 import re
@@ -25,7 +25,7 @@ class Notification:
 
     @classmethod
     def read(cls, body: str) -> "Notification | None":
-        """None for a message about no job of ours."""
+        """Parse a message. Return None if it is not about a job of ours."""
         try:
             message = json.loads(body)
             known = _INFERENCE_ID.fullmatch(message["inferenceId"])
@@ -39,17 +39,17 @@ class Notification:
 
     @property
     def container_status(self) -> int | None:
-        """The status that the model's container gave, if SageMaker names one."""
+        """The status of the model's container, if SageMaker names it."""
         status = _CONTAINER_STATUS.search(self.reason)
         return int(status[1]) if status else None
 
 
 class OutputMissingError(Exception):
-    """A success was announced, and no object is found where its output may be."""
+    """A success was announced, but no output is found in the bucket."""
 
 
 def record(notification: Notification, service: JobService) -> bool:
-    """Record the attempt's output or failure; False for an unknown job, for which nothing is created.
+    """Record the attempt's output or failure. Return False for an unknown job, for which nothing is created.
 
     Raises OutputMissingError.
     """
@@ -61,7 +61,7 @@ def record(notification: Notification, service: JobService) -> bool:
         return True
     if notification.failed:
         words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
-        # SageMaker's reason goes nowhere: like all of AWS's texts it can name accounts and resources.
+        # SageMaker's reason is dropped: like all of AWS's texts it can name accounts and resources.
         failure = errors.container_error(notification.container_status, words or "")
         service.completion.fail_attempt(job, attempt, failure)
         count_call(failure)  # last: a message that comes again counts once

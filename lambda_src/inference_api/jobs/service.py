@@ -1,4 +1,4 @@
-"""The parts that the job handlers work with, made once per process."""
+"""The objects that the handlers of jobs work with, made once per process."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -28,13 +28,13 @@ from inference_api.shared.model_states import ASLEEP, READY, STARTING
 from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
 from inference_api.shared.settings import job_settings, settings
 
-# Otherwise a link names the global host, which redirects new buckets and refuses those of younger regions.
+# By default a link names the global host, which redirects for new buckets and refuses those of younger regions.
 SIGNED_FOR_THE_REGION = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
 
 
 @dataclass(frozen=True)
 class JobService:
-    """Each part knows only the parts that it needs."""
+    """The parts of the job API. Each part knows only the parts that it needs."""
 
     table: JobTable
     files: JobFiles
@@ -44,20 +44,21 @@ class JobService:
     long_poll: LongPoll
 
     def submit(self, request: Request) -> Job:
-        """Accept a job; refused where there is no model, and before it could first answer. Raises ApiError.
+        """Accept a job. Raises ApiError, also if there is no model, or if it has never been in service.
 
-        An input in the bucket would keep CloudFormation from rolling a failed first deploy back.
+        Before the first service no input may be in the bucket: it would keep CloudFormation from rolling a failed first
+        deploy back.
         """
         self.demand()
         return self.submission.submit(request)
 
     def demand(self) -> None:
-        """Raises ApiError 503 where there is no model, and before it could first answer."""
+        """Raises ApiError 503 if there is no model, or if it has never been in service."""
         deployed_engine.demand()
         first_service().demand()
 
     def wake(self) -> bool:
-        """Start a model that sleeps, for no job of the caller's; whether it is on its way."""
+        """Start a model that sleeps, without a job of the caller. Return whether it starts, or already runs."""
         if settings().runs_on_machines:
             starter().wake()
         elif deployed_engine.state() == ASLEEP:
@@ -66,18 +67,18 @@ class JobService:
         return deployed_engine.state() in (STARTING, READY)
 
     def read_answer(self, job: Job, output: Output) -> Answer:
-        """The model's answer, from the table's copy if there is one."""
+        """Return the model's answer, from the table's copy if there is one."""
 
         def read(table: JobTable, files: JobFiles) -> Answer:
             return (table.get_answer(job, output) if output.in_table else None) or files.read_output(output)
 
         try:
             return read(self.table, self.files)
-        except OutOfTimeError:  # after a long hold
+        except OutOfTimeError:  # little time is left after a long hold
             return read(_quick_table(), _quick_files())
 
     def read_error(self, job: Job) -> dict[str, str] | None:
-        """The error of the attempt that failed the job."""
+        """Return the error of the attempt that failed the job."""
         try:
             return self.table.get_error(job, job.error_attempt)
         except OutOfTimeError:
@@ -86,7 +87,7 @@ class JobService:
 
 @cache
 def job_service() -> JobService:
-    """Made on first use; nothing in it belongs to one request."""
+    """Return the parts of the job API. They are made on first use, and hold nothing of a single request."""
     current, jobs = runtime(), job_settings()
     table = JobTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     files = JobFiles(current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION)), jobs.bucket)
@@ -117,7 +118,7 @@ def _long_poll(table: JobTable) -> LongPoll:
 
 @cache
 def _quick_client() -> Any:
-    """For a caller who is held, or was: little time is left."""
+    """Return a client without retries, for a caller who is held, or has been held and has little time left."""
     return runtime().client("dynamodb", ONE_QUICK_ATTEMPT)
 
 
@@ -133,7 +134,10 @@ def _quick_files() -> JobFiles:
 
 @cache
 def first_service() -> FirstService | Readiness:
-    """Apart from the service: only functions that submit jobs need its client, which is large."""
+    """Return the check of the first service.
+
+    It is no part of JobService: only functions that submit jobs need its client, which is large.
+    """
     if settings().runs_on_machines:
         return readiness()
     return FirstService(deployed_engine.endpoint_status())

@@ -1,4 +1,4 @@
-"""Accept a job: store its input and its row, and count it against its owner's limits."""
+"""Accepts jobs: stores the input and the row, and counts the job against its owner's limits."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -40,9 +40,9 @@ from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import Limits
 
 _LONGEST_KEY = 255
-# No caller's hash.
+# The owner of the jobs that wake a model; it differs from every caller's hash.
 _NOBODY = "wake"
-# The smallest request, by the key of its prompt; a chat needs a template, which not every model has.
+# The smallest request, by the key of its prompt. A chat comes last: not every model has the template that it needs.
 _SMALLEST: Mapping[str, Mapping[str, Any]] = {
     "prompt": {"prompt": ".", "max_tokens": 1},
     "inputs": {"inputs": ".", "parameters": {"max_new_tokens": 1}},
@@ -52,7 +52,7 @@ _DAY_IN_SECONDS = 86_400
 
 
 class Submission:
-    """Raises ApiError for a request that is not accepted; then no job exists."""
+    """Accepts jobs. Raises ApiError for a request that is not accepted; then no job exists."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Submission:
         self._engine_serves, self._usage = engine_serves, usage
 
     def submit(self, request: Request) -> Job:
-        """The new job, or the one of the caller's idempotency key."""
+        """Return the new job, or the one of the caller's idempotency key."""
         document = check_request_body(request.body, request.content_type, self._rules, self._engine_serves)
         tokens = self._tokens(document)
         owner = request.owner
@@ -99,9 +99,11 @@ class Submission:
     def submit_line(
         self, job_id: str, owner: str, key: AuthorizedKey | None, call: OpenAICall, *, run_until: int, keep_until: int
     ) -> None:
-        """A line of a batch as a job, unless there is one with its id. It has until `run_until`, or a job's usual time.
+        """Accept a line of a batch as a job, unless there is a job with its id.
 
-        Batches leave half of their owner's open jobs to other work.
+        run_until: may only extend a job's usual deadline. keep_until: the row stays at least until then. Both are in
+        seconds since the epoch. Lines may take only half of their owner's open jobs, and leave the others to other
+        work.
         """
         tokens, now = self._tokens(call.document), self._runtime.now()
         job = self._charged(accept(job_id, owner, now, self._times), call.document)
@@ -119,17 +121,18 @@ class Submission:
         self._hand_over(job)
 
     def wake(self) -> None:
-        """A job of nobody's, with the smallest request, unless one is open.
+        """Submit a minimal job without an owner to wake the endpoint, unless one is already open.
 
-        An asynchronous endpoint without instances starts one for a request in its queue. A count that is set by hand is
-        Application Auto Scaling's to change at its next look, which may be before the caller comes back.
+        An asynchronous endpoint without instances starts one for a request in its queue. To set the number of instances
+        would not do: Application Auto Scaling may change it back before the caller asks again.
         """
         body = next(json.dumps(_SMALLEST[key]).encode() for key in _SMALLEST if key in self._rules.bodies)
         last = self._table.find_key(_NOBODY, _NOBODY)
         job = self._table.get(last.job_id) if last else None
         if job and job.is_open:
             return
-        # If another caller was quicker, or an attempt of the last one may still run, it is awake in a moment, too.
+        # Both errors mean that the endpoint wakes anyway: another caller was quicker, or the last such job may still
+        # run.
         with suppress(KeyTakenError, LimitReachedError):
             job = accept(self._runtime.new_id(), _NOBODY, self._runtime.now(), self._times)
             self._accept(job, body, 0, (_NOBODY, "", last and last.job_id))
@@ -142,7 +145,10 @@ class Submission:
         key: tuple[str, str, str | None] | None,
         named: AuthorizedKey | None = None,
     ) -> Job:
-        """key: with the fingerprint, and the job that had it before. Raises KeyTakenError or LimitReachedError."""
+        """Store a job and hand it over. Raises KeyTakenError or LimitReachedError.
+
+        key: the idempotency key, the fingerprint of the body, and the id of an expired job that had the key.
+        """
         job = self._backend.claim_at_acceptance(job)
         self._files.put_input(job.id, body)
         keep_until = int(job.deadline) + self._times.retention + _DAY_IN_SECONDS
@@ -152,7 +158,7 @@ class Submission:
         return job
 
     def _add(self, job: Job, limits: OwnerCharge, reservation: Reservation | None, named: AuthorizedKey | None) -> None:
-        """The job's row and the charge of its key's account, both or none."""
+        """Write the job's row, and charge its key in the same transaction."""
         if not (self._usage and job.tokens_in):
             self._table.add(job, limits, reservation)
             return
@@ -182,7 +188,7 @@ class Submission:
         return tokens
 
     def _earlier(self, owner: str, key: str | None, fingerprint: str) -> tuple[Job | None, str | None]:
-        """The job of the key; or None, and the id of the key's job if that has expired."""
+        """Return the job of the key. If it has expired, return None and the job's id."""
         accepted = self._table.find_key(owner, key) if key else None
         if accepted is None:
             return None, None
@@ -208,7 +214,7 @@ class Submission:
 
 
 def idempotency_key(request: Request) -> str | None:
-    """Raises ApiError 400 for one that is too long, or is no ASCII."""
+    """Return the request's idempotency key. Raises ApiError 400 if it is too long, or not printable ASCII."""
     key = request.idempotency_key
     if key is None:
         return None

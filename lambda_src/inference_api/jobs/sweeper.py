@@ -1,4 +1,4 @@
-"""The sweeper: looks at each due job, records unannounced results, hands over stuck jobs, ends late ones."""
+"""The sweeper: looks at each due job, records results without a notification, hands over stuck jobs, ends late ones."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from inference_api.jobs.state.job import Job
 from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
 
-# Looks mostly wait for AWS; a client has ten connections.
+# A look mostly waits for AWS. A client has ten connections.
 _AT_ONCE = 8
 
 
@@ -20,7 +20,7 @@ class SweepFailedError(Exception):
 
 
 def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
-    """The number of jobs looked at, some side by side. A job that cannot be handled does not hold up the others.
+    """Look at all due jobs, some side by side. Return their number. A job that fails does not hold up the others.
 
     Raises SweepFailedError if none could be handled.
     """
@@ -43,7 +43,7 @@ def sweep(service: JobService, may_go_on: Callable[[], bool]) -> int:
 
 
 def look_at(job_id: str, service: JobService) -> None:
-    """One due job. Its next look is put off first, so that two sweepers do not do the work twice."""
+    """Look at a due job. Its next look is put off first, so that two sweepers do not do the same work."""
     started = runtime().now()
     job = service.table.get(job_id)
     if job is None:
@@ -61,15 +61,15 @@ def look_at(job_id: str, service: JobService) -> None:
 
 
 def _due(service: JobService) -> Iterator[str]:
-    """The due jobs of all shards, the longest overdue first."""
+    """Yield the ids of the due jobs of all shards, the longest overdue first."""
     for _, job_id in heapq.merge(*(service.table.due(shard) for shard in range(DUE_SHARDS))):
         yield job_id
 
 
 def _take_results(job: Job, started: float, service: JobService) -> Job:
-    """Record the outputs, and failures, of attempts that may still run.
+    """Record the outputs and failures of attempts that may still run.
 
-    started: before the row was read, so a lease that was over by then was over before the bucket was searched.
+    started: a time before the row was read. A lease that was over by then was over before the bucket was searched.
     """
     if not (job.is_open or job.holds_slot):
         return job

@@ -10,19 +10,19 @@ from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.shared import errors
 
-# Lambda returns 6 MB of JSON, in which the body is a string.
+# Lambda returns at most 6 MB of JSON, in which the body is a string.
 MOST_INLINE = 5_000_000
 
 
 def summary(job: Job) -> dict[str, Any]:
-    """Without output or error. The link is relative to the URL of the API."""
+    """Return the job without output or error. The link is relative to the URL of the API."""
     ended = {"ended_at": timestamp(job.ended_at)} if job.ended_at is not None else {}
     times = {"created_at": timestamp(job.accepted_at), "deadline": timestamp(job.deadline), **ended}
     return {"id": job.id, "status": SHOWN[job.state], **times, "links": {"self": f"jobs/{job.id}"}}
 
 
 def full(job: Job, service: JobService) -> dict[str, Any]:
-    """With `output`, `output_url` or `error` once the job has ended."""
+    """Return the job, with `output`, `output_url` or `error` once it has ended."""
     view = summary(job)
     if job.output:
         return view | _output(job, job.output, service)
@@ -34,13 +34,13 @@ def full(job: Job, service: JobService) -> dict[str, Any]:
 
 
 def accepted(job: Job, service: JobService, retry_after: int | None) -> Response:
-    """202 with the job's location, or 200 with the whole job if it has ended."""
+    """Return a 202 with the job's location, or a 200 with the whole job if it has ended."""
     body = summary(job) if job.is_open else full(job, service)
     return Response(202 if job.is_open else 200, body, retry_after_in_seconds=retry_after, location=f"jobs/{job.id}")
 
 
 def error_of(job: Job, service: JobService) -> dict[str, str]:
-    """Code and message of a failed job, and the field at fault if there is one."""
+    """Return code and message of a failed job, and the field at fault if there is one."""
     error = service.read_error(job)
     error = error or {"message": errors.container_error(None, "").message}
     return {"code": job.error_code or "model_error", **{name: error[name] for name in error if name != "code"}}
@@ -55,7 +55,7 @@ def _output(job: Job, output: Output, service: JobService) -> dict[str, Any]:
 
 
 def _value(answer: Answer) -> Any:
-    """JSON as JSON, anything else as text."""
+    """Return an answer of JSON as a value, any other as text."""
     text = answer.body.decode(errors="replace")
     if answer.is_json:
         try:
@@ -66,7 +66,7 @@ def _value(answer: Answer) -> Any:
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(name)  # NaN and Infinity are no JSON
+    raise ValueError(name)  # NaN and Infinity are not JSON
 
 
 def _finite(number: str) -> float:

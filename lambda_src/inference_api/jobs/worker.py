@@ -22,10 +22,10 @@ _LONGEST_RETRY_IN_SECONDS = 600
 
 
 class Model(Protocol):
-    """An EndpointClient, or the model's server on this machine."""
+    """The model as a worker calls it: an EndpointClient, or the model's server on this machine."""
 
     def invoke(self, body: bytes) -> Answer:
-        """Raises InvocationError."""
+        """Return the model's answer. Raises InvocationError."""
         ...
 
 
@@ -33,9 +33,9 @@ Holding = Callable[[Job], AbstractContextManager[object]]
 
 
 def work_on(message: Message, service: JobService, model: Model, holding: Holding = nullcontext) -> None:
-    """Handle one message. If it raises, the message comes back after a while.
+    """Handle one message. If this raises, the message comes back after a while.
 
-    holding: entered with the row of a claim, for as long as the worker works on it.
+    holding: makes a context of the claimed job's row; the worker asks the model inside it.
     """
     try:
         _work(message, service, model, holding)
@@ -47,7 +47,7 @@ def work_on(message: Message, service: JobService, model: Model, holding: Holdin
 
 
 def job_of(message: Message) -> str:
-    """The id of the job; empty for a message that is not ours."""
+    """Return the id of the message's job; empty for a message that is not ours."""
     return _read(message["body"])[0]
 
 
@@ -66,7 +66,7 @@ def _work(message: Message, service: JobService, model: Model, holding: Holding)
 
 
 def _claim(job: Job) -> Job | None:
-    # The sweeper ends an attempt whose worker died: it searches the bucket for an output first.
+    # Only a queued job: the sweeper ends an attempt whose worker died, after a search of the bucket for an output.
     return transitions.claim(job, runtime().now(), job_settings().times) if job.state == ACCEPTED else None
 
 
@@ -93,7 +93,7 @@ def _queue(service: JobService) -> QueueBackend:
 
 
 def _read(body: str) -> tuple[str, int]:
-    """The job's id, and how often the job has waited. The id is empty for a message that is not ours."""
+    """Return the job's id, and how often the job has waited. The id is empty for a message that is not ours."""
     try:
         message: Any = json.loads(body)
         job_id, waits = message["job"], message["waits"]

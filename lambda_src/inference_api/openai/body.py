@@ -18,11 +18,10 @@ from inference_api.shared.settings import Settings, settings
 
 
 def read_call(body: bytes, content_type: str | None, *, chat: bool, key: AuthorizedKey | None = None) -> OpenAICall:
-    """The request of POST /chat/completions, or of POST /completions, checked and in the engine's words.
+    """Check a request of POST /chat/completions or /completions, and translate it for the engine.
 
-    key: the caller's, which may have a list of models.
-
-    Raises ApiError 400, 404 `model_not_found`, 413 or 415.
+    chat: whether it is a chat. key: the caller's, which may have a list of models. Raises ApiError 400, 404
+    `model_not_found`, 413 or 415.
     """
     deployed = settings()
     form: Form = "messages" if chat else "prompt"
@@ -63,7 +62,7 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: Authori
 
 
 def _demand_route(deployed: Settings, chat: bool) -> None:
-    """Raises ApiError 400, saying which route there is."""
+    """Raises ApiError 400 if the deployment lacks this route. The error names the other one."""
     if ("chat" if chat else "completions") in deployed.openai_routes:
         return
     engine = deployed.request_rules.engine
@@ -78,7 +77,7 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
 
 
 def _check_model(name: Any, deployed: Settings, key: AuthorizedKey | None) -> None:
-    """A key with a list of models is strict where the deployment is not."""
+    """Raises ApiError for an unknown model. If the deployment takes any name, a key with a list of models does not."""
     if name is not None and not isinstance(name, str):
         raise ApiError("invalid_parameter", "model: must be a string.", field="model")
     takes_any = deployed.openai.any_model and (key is None or key.models is None)
@@ -87,7 +86,7 @@ def _check_model(name: Any, deployed: Settings, key: AuthorizedKey | None) -> No
 
 
 def _check_stream_options(document: Mapping[str, Any]) -> bool:
-    """Whether the caller wants the tokens of a stream."""
+    """Return whether the caller wants the tokens of a stream. Raises ApiError 400."""
     options = document.get("stream_options")
     if options is None:
         return False
@@ -104,20 +103,20 @@ def _check_stream_options(document: Mapping[str, Any]) -> bool:
 
 
 def _in_the_words_of_engines(document: dict[str, Any], rules: RequestRules) -> dict[str, Any]:
-    """One word for what some engines know under another only: all take a list of stops, and `max_tokens`."""
+    """Use the forms that all engines know: a list for `stop`, and `max_tokens` for the length."""
     found = without_empty(document)
     if isinstance(found.get("stop"), str):
         found["stop"] = [found["stop"]]
     if found.get("max_completion_tokens") is not None:
         found["max_tokens"] = found.pop("max_completion_tokens")
-    # TGI's limit is exclusive, and the value asks for nothing.
+    # TGI's maximum is exclusive, and a value of 1 changes nothing.
     if found.get("top_p") == 1 and "exclusive_maximum" in rules.ranges.get("top_p", {}):
         del found["top_p"]
     return found
 
 
 def _without_neutral(of_engine: dict[str, Any], form: str, rules: RequestRules) -> dict[str, Any]:
-    """An engine that refuses unknown names gets none whose value asks for nothing."""
+    """Drop parameters that the engine does not know and whose value changes nothing, if it refuses unknown names."""
     if rules.names is None:
         return of_engine
     where = "parameters" if form == "inputs" else ""
@@ -130,14 +129,15 @@ def _without_neutral(of_engine: dict[str, Any], form: str, rules: RequestRules) 
 def _check_engine_rules(
     document: Mapping[str, Any], of_engine: Mapping[str, Any], form: str, rules: RequestRules
 ) -> None:
-    """Raises EngineRuleError, whose field is the caller's name.
+    """Check the engine's own rules. Raises EngineRuleError, whose field is the caller's name.
 
-    TGI's temperature is more than 0, but 0 turns its sampling off in the forms of OpenAI, and is not sent in `inputs`.
+    TGI's temperature must be more than 0. In OpenAI's forms 0 is allowed, because it turns sampling off; in `inputs` it
+    is not sent.
     """
     sent = of_engine["parameters"] if form == "inputs" else of_engine
     checked = {name: value for name, value in document.items() if name in sent or name not in ("temperature", "top_p")}
     if form == "inputs":
-        checked.pop("prompt")  # these engines have no echo without an answer
+        checked.pop("prompt")  # these engines can't return the prompt alone
     ranges = dict(rules.ranges)
     if form == "inputs" and "max_new_tokens" in ranges:
         ranges["max_tokens"] = ranges["max_new_tokens"]

@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Form = Literal["messages", "prompt", "inputs"]
-# Hears of the tokens of prompt and answer when the engine says them, of all so far. None: it did not count the prompt.
+# Called with all tokens so far, of prompt and answer, when the engine reports them. None: it did not count the prompt.
 OnUsage = Callable[[int | None, int], None]
 
 
 def unheard(prompt_tokens: int | None, completion_tokens: int) -> None:
-    """An OnUsage where nobody counts."""
+    """Ignore the tokens: an OnUsage for calls that are not counted."""
 
 
 @dataclass(frozen=True)
 class OpenAICall:
-    """document: the engine's body, without `stream` and `stream_options`.
+    """A checked request, in the form that the engine takes.
 
-    form: its key with the prompt. chat: whether the caller asked for a chat completion, not a completion.
-    model: the name that answers have. streams: whether the caller wants chunks; with_usage: and the tokens in the last.
-    engine_streams: whether the engine makes chunks of this form; asks_usage: and counts tokens in them if asked.
-    echo: the prompt that the engine repeats before its text; empty if it does not.
+    document: the engine's body, without `stream`. form: the document's key with the prompt. chat: whether the caller
+    asked for a chat completion. model: the name that answers show. streams: whether the caller wants chunks.
+    with_usage: whether the last chunk must have the tokens. engine_streams: whether the engine streams this form.
+    asks_usage: whether its stream counts tokens if asked. echo: the prompt that the engine repeats before its text;
+    empty if it does not.
     """
 
     document: Mapping[str, Any]
@@ -35,14 +36,14 @@ class OpenAICall:
     echo: str = ""
 
     def streamed(self) -> bytes:
-        """The body that makes the engine stream."""
+        """Return the body that makes the engine stream."""
         if not self.asks_usage:
             return _json({**self.document, "stream": True})
         options = {**(self.document.get("stream_options") or {}), "include_usage": True}
         return _json({**self.document, "stream": True, "stream_options": options})
 
     def unstreamed(self) -> bytes:
-        """The body that makes the engine answer once: of a job, for example."""
+        """Return the body that makes the engine answer as a whole, for a job, for example."""
         return _json({name: value for name, value in self.document.items() if name != "stream_options"})
 
 

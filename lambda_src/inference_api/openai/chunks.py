@@ -1,4 +1,4 @@
-"""An engine's stream of values -> OpenAI's chunks under our name of the model."""
+"""An engine's stream of values -> OpenAI's chunks with our name of the model."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from inference_api.shared.runtime import runtime
 
 
 def chunks(values: Iterable[Any], call: OpenAICall, on_usage: OnUsage = unheard) -> Iterator[dict[str, Any]]:
-    """OpenAI's chunks, with `usage` only if the caller asked for it.
+    """Yield OpenAI's chunks, with `usage` only if the caller asked for it.
 
     values: chunks of OpenAI's API, tokens of TGI or LMI, or one whole answer of an engine that does not stream.
     """
@@ -39,7 +39,7 @@ def _is_whole(value: dict[str, Any]) -> bool:
 
 
 def _of_token(value: dict[str, Any], call: OpenAICall, completion: str) -> Iterator[dict[str, Any]]:
-    """The last token of TGI and LMI has the whole text, and details where they were asked for."""
+    """Yield the chunks of a token. The last token of TGI and LMI has the whole text, and details if asked for."""
     token, details = value["token"], value.get("details") or {}
     text = "" if token.get("special") else str(token.get("text") or "")
     is_last = isinstance(value.get("generated_text"), str)

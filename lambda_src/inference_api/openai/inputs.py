@@ -21,7 +21,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "transformers": {"stop": "stop", "seed": "seed", "n": "num_return_sequences", "echo": "return_full_text"},
 }
 _WITH_DETAILS = ("tgi", "rolling-batch", "transformers")
-# Of a completion's request; other names are the engine's own.
+# OpenAI's parameters of a completion. Other names are the engine's own.
 _OF_OPENAI = {
     *("n", "best_of", "echo", "logprobs", "suffix", "logit_bias", "stop", "seed"),
     *("frequency_penalty", "presence_penalty"),
@@ -30,9 +30,10 @@ _OF_THE_ROUTE = ("prompt", "model", "stream", "stream_options", "user")
 
 
 def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, Any]:
-    """document: a checked body with `prompt`. Names that are not OpenAI's are the engine's own business.
+    """Translate a completion request to `inputs`. Names that are not OpenAI's are passed on as they are.
 
-    Raises ApiError 400 for what the engine has no word for.
+    document: a checked body with `prompt`. kind: see OpenAIFacts.inputs. Raises ApiError 400 for a parameter that the
+    engine does not have.
     """
     words, parameters = _SHARED | dict(_WORDS[kind]), {}
     for name, value in document.items():
@@ -50,7 +51,10 @@ def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, 
 
 
 def _texts_of(prompt: Any, kind: str, engine: str) -> str | list[str]:
-    """One text is no list. Raises ApiError 400 for tokens, and for several texts where the answers are of one alone."""
+    """Return the prompt's text, or a list of several.
+
+    Raises ApiError 400 for token ids, and for several texts if the engine takes one in a request.
+    """
     texts = prompt if isinstance(prompt, list) else [prompt]
     problem = ""
     if not isinstance(texts[0], str):
@@ -63,7 +67,7 @@ def _texts_of(prompt: Any, kind: str, engine: str) -> str | list[str]:
 
 
 def _say_whether_to_sample(parameters: dict[str, Any]) -> None:
-    """TGI takes neither temperature 0 nor top_p 1, and transformers samples only if told to."""
+    """Set `do_sample`, because transformers samples only if told to. TGI takes neither temperature 0 nor top_p 1."""
     if parameters.get("temperature") == 0:
         for name in ("temperature", "top_p"):
             parameters.pop(name, None)

@@ -1,9 +1,9 @@
-"""Values of a request's parameters that ask for what happens anyway, whether or not the engine knows the parameter."""
+"""Values of parameters that change nothing, whether or not the engine knows the parameter."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# By OpenAI's API reference; the last line is of what other servers take besides.
+# From OpenAI's API reference. The last five are parameters of other servers.
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "best_of": (1,),
@@ -16,7 +16,7 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "logprobs": (False,),
     "top_logprobs": (0,),
     "tools": ([],),
-    "tool_choice": ("none", "auto"),  # a request with tools names them
+    "tool_choice": ("none", "auto"),  # a request with tools has `tools`, too
     "functions": ([],),
     "function_call": ("none", "auto"),
     "response_format": ({"type": "text"},),
@@ -31,17 +31,17 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "min_tokens": (0,),
     "ignore_eos": (False,),
 }
-# Whatever they say, they change no answer: who asks, notes for a store, hints for speed, how tools are called.
+# Parameters that never change an answer: who asks, notes for a store, hints for speed, how tools are called.
 _WITHOUT_EFFECT = {
     *("user", "metadata", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"),
     *("parallel_tool_calls",),
 }
-# A choice among things of which there are none.
+# Parameters that choose from a list, and mean nothing without it.
 _CHOICES = {"tool_choice": "tools", "parallel_tool_calls": "tools", "function_call": "functions"}
 
 
 def without_empty(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what no engine has to see, and some refuse: empty lists, objects and texts, plain text as the format.
+    """Drop members that no engine needs and some refuse: empty lists, objects and texts, plain text as the format.
 
     TGI reads neither `{"type": "text"}` nor an object of biases (router/src/lib.rs); vLLM refuses a choice of tools
     without tools (entrypoints/openai/protocol.py).

@@ -10,15 +10,15 @@ from inference_api.shared import errors
 _DONE = b"[DONE]"
 _NOT_DATA = (b":", b"event:", b"id:", b"retry:")
 _WITH_DATA = (b"data:", b"error:")  # llama.cpp's word for an error is a field of its own
-_MOST_LINES = 1000  # of one event
+_MOST_LINES = 1000  # in one event
 _ANSWERS = ("choices", "token", "generated_text")
 
 
 def objects(parts: Iterable[bytes]) -> Iterator[Any]:
-    """The stream's JSON values, without `[DONE]`, comments and blank lines.
+    """Yield the stream's JSON values, without `[DONE]`, comments and blank lines.
 
-    Raises InvocationError for a stream that ends before its answer does, as an engine that dies may just hang up, and
-    for an error that the engine writes into it.
+    Raises InvocationError for an error that the engine writes into the stream, and for a stream that ends before its
+    answer does: an engine that dies may just hang up.
     """
     begun, ended = set[int](), set[int]()
     for document in _documents(parts):
@@ -33,7 +33,7 @@ def objects(parts: Iterable[bytes]) -> Iterator[Any]:
 
 
 def read_value(raw: bytes) -> Any:
-    """Raises InvocationError for what is not JSON, and for an engine's error in a 200."""
+    """Parse a JSON value. Raises InvocationError if it is not JSON, or if it is an engine's error in a 200."""
     try:
         text = raw.decode()
         value = json.loads(text)
@@ -45,7 +45,7 @@ def read_value(raw: bytes) -> Any:
 
 
 def _documents(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The text of each line; an event may spread its JSON over several lines of data, up to a blank one."""
+    """Yield each JSON text. An event may spread it over several lines of data, up to a blank line."""
     held: list[bytes] = []
     for line in _lines(parts):
         if data := _data(line):
@@ -71,7 +71,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """A character is decoded only with its line: a part may end in the middle of both."""
+    """Yield whole lines, not decoded: a part may end in the middle of a line and of a character."""
     begun, size = [], 0
     for part in parts:
         first, *others = part.split(b"\n")
@@ -87,7 +87,7 @@ def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _data(line: bytes) -> bytes:
-    """Empty for a line without any."""
+    """Return the data in a line; empty if it has none."""
     line = line.strip()
     if line.startswith(_NOT_DATA):
         return b""
@@ -97,9 +97,10 @@ def _data(line: bytes) -> bytes:
 
 
 def _choices(value: Any) -> Iterator[tuple[int, bool]]:
-    """The choices that a value has a part of, and whether it is the last one; 0 is the only one of most answers.
+    """Yield the index of each choice in a value, and whether the choice ends there. Most answers have choice 0 only.
 
-    The last token of TGI and LMI has the whole text. Anything but tokens and OpenAI's chunks ends with the stream.
+    The last token of TGI and LMI has the whole text. A value that is neither a token nor OpenAI's chunk is a whole
+    answer.
     """
     if not isinstance(value, dict):
         yield 0, True
@@ -112,8 +113,9 @@ def _choices(value: Any) -> Iterator[tuple[int, bool]]:
 
 
 def _is_error(value: dict[str, Any]) -> bool:
-    """LMI `{"error", "code"}` or `{"code", "message"}`, vLLM, SGLang, llama.cpp `{"error": {}}`, TGI `{"error_type"}`.
+    """Whether a value is an engine's error.
 
+    LMI: `{"error", "code"}` or `{"code", "message"}`. vLLM, SGLang, llama.cpp: `{"error": {}}`. TGI: `{"error_type"}`.
     A rolling batch of LMI ends with a token, or a choice, whose reason to finish is an error.
     """
     code, details = value.get("code"), value.get("details")

@@ -34,7 +34,7 @@ def completions(request: Request) -> StreamedResponse:
 
 
 def _answered(request: Request, *, chat: bool) -> StreamedResponse:
-    """Raises ApiError before the model is asked; its errors come with the first piece."""
+    """Answer a request. ApiError is raised before the model is asked; errors of the model come with the first piece."""
     deployed_engine.demand()
     call = read_call(request.body, request.content_type, chat=chat, key=request.key)
     hang_up = endpoint().hang_up
@@ -60,7 +60,7 @@ def _whole(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
 
 
 def _asked(call: OpenAICall, meter: MeteredCall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
-    """SageMaker may not stream from a container that does not; its other call ends after a minute."""
+    """Ask the model. Only an engine that streams is asked for a stream: SageMaker's other call ends after a minute."""
     if call.engine_streams:
         return endpoint().stream(body)
     answer = endpoint().invoke(body).body
@@ -69,7 +69,7 @@ def _asked(call: OpenAICall, meter: MeteredCall, body: bytes) -> AbstractContext
 
 
 def _joined(parts: Iterable[bytes], meter: MeteredCall) -> bytes:
-    """Counted, even if it does not come to its end. Raises ApiError 502 for more than a function holds."""
+    """Join the parts, and count them even if they break off. Raises ApiError 502 if they are too large."""
     joined = bytearray()
     try:
         for part in parts:
@@ -83,6 +83,6 @@ def _joined(parts: Iterable[bytes], meter: MeteredCall) -> bytes:
 
 @cache
 def endpoint() -> EndpointClient:
-    """Whose calls last as long as SageMaker's longest."""
+    """Return the client for streams. It waits as long as SageMaker's longest call."""
     client = runtime().client("sagemaker-runtime", one_stream())
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

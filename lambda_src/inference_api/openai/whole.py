@@ -1,4 +1,4 @@
-"""A whole answer, of the engine or of a job -> OpenAI's object, and that -> chunks."""
+"""A whole answer of the engine or of a job -> OpenAI's object -> chunks."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ _FINISH_REASONS = {"eos_token": "stop", "stop_sequence": "stop", "": None}
 
 
 def openai_object(answer: bytes, call: OpenAICall) -> dict[str, Any]:
-    """The engine's own object but for `model`; a text completion for an engine that answers with texts.
+    """Return the engine's own object with our `model`, or a text completion if the engine answers with texts.
 
-    Raises InvocationError for anything else.
+    Raises InvocationError for any other answer.
     """
     value = read_value(answer)
     try:
@@ -26,7 +26,7 @@ def openai_object(answer: bytes, call: OpenAICall) -> dict[str, Any]:
 
 
 def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
-    """The same for an answer that has been read."""
+    """Return OpenAI's object for an answer that is already parsed."""
     if isinstance(value, dict) and isinstance(value.get("choices"), list):
         return in_openai_words(value, call)
     samples = value if isinstance(value, list) else [value]
@@ -50,7 +50,7 @@ def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
 
 
 def in_openai_words(value: dict[str, Any], call: OpenAICall) -> dict[str, Any]:
-    """An object or chunk of the engine with our name of the model and OpenAI's reasons to finish."""
+    """Return an object or chunk of the engine with our name of the model and OpenAI's reasons to finish."""
     for choice in value["choices"]:
         if isinstance(choice, dict) and choice.get("finish_reason") in _FINISH_REASONS:
             choice["finish_reason"] = _FINISH_REASONS[choice["finish_reason"]]
@@ -59,7 +59,7 @@ def in_openai_words(value: dict[str, Any], call: OpenAICall) -> dict[str, Any]:
 
 
 def text_completion(call: OpenAICall, text: str, reason: str | None, of: str = "") -> dict[str, Any]:
-    """of: the id of the completion that this is a chunk of."""
+    """Return a text completion, or a chunk of one. of: the id of the completion that the chunk belongs to."""
     return {
         "id": of or f"cmpl-{runtime().new_id()}",
         "object": "text_completion",
@@ -70,13 +70,16 @@ def text_completion(call: OpenAICall, text: str, reason: str | None, of: str = "
 
 
 def finish_reason(details: Mapping[str, Any]) -> str | None:
-    """As OpenAI says it."""
+    """Return the reason to finish in OpenAI's words."""
     reason = details.get("finish_reason")
     return _FINISH_REASONS.get(reason, reason) if isinstance(reason, str) else None
 
 
 def usage_of_details(*by_prompt: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """OpenAI's object of what TGI, LMI and our own server say of each prompt's samples; None unless they count both."""
+    """Return OpenAI's `usage` from the details of each prompt's samples; None unless prompt and answer are counted.
+
+    TGI, LMI and our own server have such details.
+    """
     prompts = [
         details.get("input_length") or details.get("prompt_tokens") or len(details.get("prefill") or [])
         for details, *_ in by_prompt
@@ -89,16 +92,16 @@ def usage_of_details(*by_prompt: Sequence[Mapping[str, Any]]) -> dict[str, Any] 
 
 
 def tokens_of(value: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens of prompt and answer, of an object or chunk with `usage`."""
+    """Return the tokens of prompt and answer in an object or chunk; None if it has no `usage`."""
     told = value.get("usage")
     if not isinstance(told, dict) or not isinstance(told.get("prompt_tokens"), int):
         return None
-    generated = told.get("completion_tokens")  # llama.cpp and vLLM leave it out where there is none yet
+    generated = told.get("completion_tokens")  # llama.cpp and vLLM leave it out while there is none yet
     return told["prompt_tokens"], generated if isinstance(generated, int) else 0
 
 
 def as_chunks(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A whole object as the chunks of a stream that makes it: its choices one after the other, its usage at the end."""
+    """Yield the chunks of a stream that would make this object: its choices in order, then its usage."""
     head = {name: value for name, value in whole.items() if name not in ("choices", "usage")}
     if head.get("object") == "chat.completion":
         head["object"] = "chat.completion.chunk"

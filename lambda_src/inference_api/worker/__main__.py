@@ -19,8 +19,9 @@ _PAUSE_IN_SECONDS = 2
 
 
 def main() -> int:
-    """The exit status of the worker."""
-    # Until the worker has its own: the signal's default is a clean end to systemd, which would power the machine off.
+    """Run the worker. Return its exit status."""
+    # Until the worker sets its own handler. The default end is a clean one for systemd, which would power the machine
+    # off.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     # Lambda sets both; botocore reads the second.

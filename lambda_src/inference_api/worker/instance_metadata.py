@@ -1,4 +1,4 @@
-"""The instance that this process runs on, by EC2's metadata service (IMDSv2)."""
+"""The id of the instance that this process runs on, from EC2's metadata service (IMDSv2)."""
 
 import os
 from urllib.request import ProxyHandler, Request, build_opener
@@ -11,7 +11,7 @@ _direct = build_opener(ProxyHandler({}))
 
 
 def instance_id() -> str:
-    """Raises OSError while the service does not answer."""
+    """Return the id of this instance. Raises OSError if the service does not answer."""
     lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_IN_SECONDS)}
     token = _ask("api/token", "PUT", lifetime)
     return _ask("meta-data/instance-id", "GET", {"X-aws-ec2-metadata-token": token})

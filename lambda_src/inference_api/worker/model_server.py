@@ -16,7 +16,7 @@ _MOST_WORDS_IN_BYTES = 65_536
 
 
 class ModelServer:
-    """answer_in_seconds: the longest that one call may take."""
+    """Calls the model's server. answer_in_seconds: the longest time for one call."""
 
     def __init__(self, answer_in_seconds: float, port: int) -> None:
         self._answer_in_seconds, self._port = answer_in_seconds, port
@@ -24,7 +24,7 @@ class ModelServer:
         self._interrupted = Event()
 
     def is_ready(self) -> bool:
-        """Whether it takes requests now."""
+        """Whether the server takes requests now."""
         connection = HTTPConnection(HOST, self._port, timeout=_PING_IN_SECONDS)
         try:
             connection.request("GET", "/ping")
@@ -35,7 +35,7 @@ class ModelServer:
             connection.close()
 
     def invoke(self, body: bytes) -> Answer:
-        """Raises InvocationError; one that did not run after interrupt()."""
+        """Return the model's answer. Raises InvocationError; after interrupt() it says that the call did not run."""
         connection = HTTPConnection(HOST, self._port, timeout=self._answer_in_seconds)
         try:
             connection.connect()
@@ -57,9 +57,9 @@ class ModelServer:
             connection.close()
 
     def interrupt(self) -> None:
-        """End all calls, now and later, as if they had not run: the machine goes down. For a signal's handler."""
+        """End all calls, also new ones, as if they had not run, because the machine stops. Safe in a signal handler."""
         self._interrupted.set()
-        # A call that is not in the copy sees the flag.
+        # A call that begins after the copy sees the flag.
         for connection in self._open.copy():
             if connection.sock:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The worker on a machine: takes jobs from the queue, a few side by side, and ends when there are none for long."""
+"""The worker on a machine: runs jobs from the queue, a few side by side, and ends after a long time without jobs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,17 +20,17 @@ from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import Runtime
 from inference_api.shared.sqs import Message
 
-# The exit statuses. systemd powers the machine off after the first, and after no other.
+# The exit statuses. systemd powers the machine off after NO_WORK only.
 NO_WORK, INTERRUPTED = 0, 1
 
 _WAIT_IN_SECONDS = 20  # the most that SQS allows
-# A client for such a wait.
+# Settings of a client that waits so long.
 LONG_POLL = Config(
     connect_timeout=5,
     read_timeout=_WAIT_IN_SECONDS + 10,
     retries={"mode": "standard", "total_max_attempts": 2},
 )
-_MOST_MESSAGES = 10  # of one ReceiveMessage
+_MOST_MESSAGES = 10  # in one ReceiveMessage
 _PING_EVERY_SECONDS = 2
 _LONGEST_PAUSE_IN_SECONDS = 30
 
@@ -43,20 +43,24 @@ class Server(worker.Model, Protocol):
     def interrupt(self) -> None: ...
 
 
-# Calls `beat` every so many seconds while `work` runs.
+# alongside(work, beat, seconds): runs `work`, and calls `beat` every `seconds` until it ends.
 Alongside = Callable[[Callable[[], None], Callable[[], None], float], None]
 
 
 @dataclass(eq=False)
 class _Held:
-    """job: the row with the claim that this process works on, as last written."""
+    """A job that this process works on. job: the row with its claim, as last written."""
 
     job: Job
 
 
 @dataclass
 class ResidentWorker:
-    """queue: botocore's `sqs` with time for a long poll. batch: the jobs that the model takes at once."""
+    """The worker of one machine.
+
+    number: the machine's. queue: botocore's `sqs`, with time for a long poll. batch: how many jobs the model takes at
+    once.
+    """
 
     number: int
     instance_id: str
@@ -77,13 +81,13 @@ class ResidentWorker:
         self._failures = 0
 
     def interrupt(self) -> None:
-        """The machine goes down: give back the jobs in hand, receive no more, and end. For a signal's handler."""
+        """Give back the jobs in hand, receive no more, and end, because the machine stops. Safe in a signal handler."""
         if not self._interrupted:  # a second signal interrupts the first one's handler
             self._interrupted = True
             self.server.interrupt()
 
     def run(self) -> int:
-        """The exit status, once there is nothing to do any more."""
+        """Work until there has been nothing to do for long, or until interrupted. Return the exit status."""
         while not self._ended:
             try:
                 self._register()
@@ -113,14 +117,14 @@ class ResidentWorker:
         self._row = row
 
     def _turn(self) -> bool:
-        """Wait for work, and do all that comes without a break; whether there has been none for long enough."""
+        """Wait for work, and do all that comes without a break. Return whether the worker may end for lack of work."""
         if not self.server.is_ready():
             self._wait_for_the_model()
             return False
         if self._row.state == LOADING:
             earlier, self._earlier = self._earlier, self._row
             self._write(rows_of.begin_service(self._row, earlier, self.runtime.now()))
-            log({"machine": self.number, "state": IDLE})  # for which the set-up waits
+            log({"machine": self.number, "state": IDLE})  # the set-up waits for this line
         else:
             self._beat(IDLE)
         if messages := self._receive(self.batch):
@@ -131,7 +135,11 @@ class ResidentWorker:
         return self._stop()
 
     def _stop(self) -> bool:
-        """Say so first, then look once more: who sends a message and does not see it finds it taken here."""
+        """Say that the machine stops, then look for messages once more. Return whether the worker may end.
+
+        A sender reads the row after it has sent its message. If it does not see that the machine stops, this look finds
+        the message.
+        """
         self._beat(STOPPING)
         if not (messages := self._receive(self.batch)):
             return not self._interrupted
@@ -144,7 +152,7 @@ class ResidentWorker:
         self.runtime.sleep(_PING_EVERY_SECONDS)
 
     def _receive(self, most: int) -> list[Message]:
-        """After an interruption the messages of the last call go back at once."""
+        """Receive messages. After an interruption they go back to the queue at once."""
         answer = self.queue.receive_message(
             QueueUrl=self.queue_url,
             MaxNumberOfMessages=min(most, _MOST_MESSAGES),
@@ -159,7 +167,7 @@ class ResidentWorker:
         return []
 
     def _work(self, messages: list[Message]) -> None:
-        """Each job that ends makes room for the next, so that a long one holds up no other."""
+        """Work on messages, and on more that come. Each job that ends makes room for the next one."""
 
         def work() -> None:
             self.runtime.side_by_side(self._work_on, self._and_more(messages), self.batch)
@@ -169,16 +177,16 @@ class ResidentWorker:
         self._beat(IDLE)
 
     def _and_more(self, messages: list[Message]) -> Iterator[Message]:
-        """Asked for the next message when there is room for it."""
+        """Yield the messages, then more from the queue. The next is asked for when there is room for it."""
         yield from messages
         while not self._ended and self.server.is_ready() and ((more := self._receive(1)) or self._in_hand):
             yield from more
 
     def _work_on(self, message: Message) -> None:
-        """Raises nothing: the process outlives every job.
+        """Work on one message. Raises nothing, because the process must outlive every job.
 
-        After a loss of the network a job may come back while its lost attempt goes on here. Should that bring no
-        output, the sweeper sends another message.
+        After a failure of the network a job's message may come back while an attempt still runs here. Then the message
+        is dropped. If the attempt brings no output, the sweeper sends another message.
         """
         try:
             if all(held.job.id != worker.job_of(message) for held in [*self._in_hand]):
@@ -197,7 +205,7 @@ class ResidentWorker:
             self._in_hand.remove(held)
 
     def _beat_and_renew(self) -> None:
-        """Raises nothing."""
+        """Write a beat, and renew the leases of the jobs in hand. Raises nothing."""
         for held in [*self._in_hand]:
             self._renew(held)
         try:
@@ -208,7 +216,7 @@ class ResidentWorker:
             log({"machine": self.number, "cause": f"{place_of(error)} at a beat"})
 
     def _renew(self, held: _Held) -> None:
-        """The claim's lease, so that it is over soon after the death of this process. Raises nothing."""
+        """Renew a claim's lease, which is over soon after the death of this process. Raises nothing."""
         job = held.job
         try:
             row, renewed = self.service.table.change(job, lambda row: transitions.renew(row, job, self.runtime.now()))
@@ -221,7 +229,7 @@ class ResidentWorker:
         self._write(rows_of.beat(self._row, state, self.runtime.now()))
 
     def _write(self, row: MachineRow) -> None:
-        """Every beat writes the whole row, so one that fails is made good by the next."""
+        """Write the machine's row. Every beat writes the whole row, so the next one makes up for one that fails."""
         self._row = row
         self.rows.beat(row)
 
@@ -234,7 +242,7 @@ class ResidentWorker:
             log({"message": message["messageId"], "cause": f"{type(error).__name__} at giving back"})
 
     def _pause(self, error: Exception) -> None:
-        """Longer after each failure in a row, with jitter."""
+        """Pause after a failure, longer after each one in a row, with jitter."""
         log({"machine": self.number, "cause": place_of(error)})
         longest = min(2**self._failures, _LONGEST_PAUSE_IN_SECONDS)
         self._failures = min(self._failures + 1, 10)
@@ -242,7 +250,7 @@ class ResidentWorker:
 
 
 def _as_event(message: dict[str, Any]) -> Message:
-    """As Lambda's event source hands it over."""
+    """Return a message in the form of Lambda's event source."""
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],

@@ -1,4 +1,4 @@
-"""The tender: once a minute it starts a machine for waiting work, and stops those that run without need."""
+"""The tender: once a minute it starts a machine for waiting work, and stops machines that run without need."""
 
 from itertools import chain, islice
 
@@ -16,12 +16,12 @@ from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
 from inference_api.worker.tender_plan import TenderLimits, TenderPlan, Work, plan
 
-# Rows that have ended stay in the index until they are announced. Behind so many of them there may be open ones.
+# The most rows that are read. Ended jobs stay in the index until they are announced, and open ones may follow them.
 _MOST_ROWS = 200
 
 
 class Tender:
-    """Raises botocore's errors where it can't see or stop machines; the next minute does the rest."""
+    """Starts and stops machines. Raises botocore's errors if it can't see them; the next minute does the rest."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Tender:
         self._times, self._limits, self._runtime, self._deployment = times, limits, runtime, deployment
 
     def tend(self) -> TenderPlan:
-        """What was to be done."""
-        # The work first: a job that ends in between costs a minute of a machine, one that comes waits a minute.
+        """Start and stop machines. Return the plan."""
+        # The work is read first: a job that ends in between costs a minute of a machine, and a new one waits a minute.
         work = self._work()
         rows = {row.number: row for row in self._rows.each()}
         now = self._runtime.now()
@@ -64,7 +64,7 @@ class Tender:
         return todo
 
     def _work(self) -> Work:
-        """Read from the rows until one waits. Every open job is due within the longest time between two looks."""
+        """Read rows until one waits for a machine. Every open job is due within the longest time between two looks."""
         now, looked_at, runs = self._runtime.now(), 0, False
         due = chain.from_iterable(self._table.due(shard, LONGEST_LOOK_IN_SECONDS) for shard in range(DUE_SHARDS))
         for _, job_id in islice(due, _MOST_ROWS):
@@ -76,6 +76,6 @@ class Tender:
                 return Work(True, True, self._queue.count_waiting())
             runs = runs or (job.holds_slot and job.may_be_running)
         more = looked_at == _MOST_ROWS
-        # Behind these the queue tells whether a job waits; it does not tell whether one runs.
+        # For rows that were not read the queue tells whether a job waits, but not whether one runs.
         messages = self._queue.count_waiting() if more else 0
         return Work(messages > 0, more or runs, messages)

@@ -1,4 +1,4 @@
-"""The machines to start and to stop now, as a pure function of all that is known of them."""
+"""Decides which machines to start and to stop, as a pure function of all that is known of them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,7 +11,11 @@ GRACE_IN_SECONDS = 300
 
 
 class Work(NamedTuple):
-    """waits: a job could be begun. runs: an attempt may be running. messages: that wait in the queue, approximately."""
+    """The work for machines.
+
+    waits: whether a job could begin. runs: whether an attempt may be running. messages: about how many wait in the
+    queue.
+    """
 
     waits: bool
     runs: bool
@@ -19,7 +23,11 @@ class Work(NamedTuple):
 
 
 class TenderLimits(NamedTuple):
-    """idle, boot, attempt: in seconds. batch: the jobs that one machine takes at once."""
+    """The limits of a machine.
+
+    idle: seconds without work. boot: seconds until the model answers. attempt: seconds of one attempt. batch: how many
+    jobs it takes at once.
+    """
 
     idle: float
     boot: float
@@ -28,7 +36,10 @@ class TenderLimits(NamedTuple):
 
 
 class TenderPlan(NamedTuple):
-    """stops: with the reason of each. unwell: machines that run without working, and those that are gone."""
+    """The instances to start, and those to stop with the reason of each.
+
+    unwell: the number of machines that run without working, or that are gone.
+    """
 
     starts: list[Instance]
     stops: list[tuple[Instance, str]]
@@ -38,7 +49,7 @@ class TenderPlan(NamedTuple):
 def plan(
     instances: Iterable[Instance], rows: Mapping[int, MachineRow], work: Work, limits: TenderLimits, now: float
 ) -> TenderPlan:
-    """At most one start: a second machine gets a minute in which the first may take the jobs."""
+    """Return what to start and to stop. Start at most one machine, which may take all jobs before the next minute."""
     stops, coming, stopped = list[tuple[Instance, str]](), list[Instance](), list[Instance]()
     unwell, known = 0, {instance.id: instance for instance in instances}
     usual = usual_boot(rows.values())
@@ -62,13 +73,13 @@ def plan(
 
 
 def _row_of(instance: Instance, rows: Mapping[int, MachineRow]) -> MachineRow | None:
-    """What the instance's own worker has written since the instance was started."""
+    """Return the machine's row if this instance's worker has written it since the instance was started."""
     row = rows.get(instance.number)
     return row if row and row.instance_id == instance.id and row.seen_at > instance.launched_at else None
 
 
 def _successor(instance: Instance, rows: Mapping[int, MachineRow], known: Mapping[str, Instance]) -> Instance | None:
-    """The instance that has its number: an update makes a new one before it terminates the old one."""
+    """Return the instance that has taken its number: an update makes a new one before it terminates the old one."""
     row = rows.get(instance.number)
     return known.get(row.instance_id) if row and row.instance_id != instance.id else None
 
@@ -76,15 +87,15 @@ def _successor(instance: Instance, rows: Mapping[int, MachineRow], known: Mappin
 def _last_end(
     instance: Instance, rows: Mapping[int, MachineRow], successor: Instance | None, limits: TenderLimits
 ) -> float:
-    """Until then an instance that was replaced may work on jobs; 0 for any other.
+    """Return until when a replaced instance may work on jobs, in seconds since the epoch; 0 for any other instance.
 
-    Its worker ends those in its hands, begins no others, and stops the machine.
+    Its worker ends the jobs in hand, begins no others, and stops the machine.
     """
     longest, row = limits.attempt + GRACE_IN_SECONDS, rows.get(instance.number)
     if successor:
         return max(successor.launched_at, instance.launched_at) + limits.boot + longest
     was_replaced = row and row.instance_id not in ("", instance.id) and row.seen_at > instance.launched_at
-    return row.seen_at + longest if row and was_replaced else 0  # by one that is gone
+    return row.seen_at + longest if row and was_replaced else 0  # replaced by an instance that is gone
 
 
 def _stays(instance: Instance, last_end: float, now: float) -> str | None:
@@ -92,7 +103,7 @@ def _stays(instance: Instance, last_end: float, now: float) -> str | None:
 
 
 def _takes_jobs_soon(instance: Instance, row: MachineRow | None, usual: float, now: float) -> bool:
-    """One that boots for much longer than usual is not waited for."""
+    """Whether the instance takes jobs, or soon will. One that boots for much longer than usual does not count."""
     if row and row.state != LOADING:
         return instance.state == RUNNING and row.state in (IDLE, BUSY)
     began = max(instance.launched_at, row.ready_at if row else 0)
@@ -111,7 +122,7 @@ def _problem(instance: Instance, row: MachineRow | None, limits: TenderLimits, n
 
 
 def _is_forgotten(instance: Instance, row: MachineRow | None, work: Work, limits: TenderLimits, now: float) -> bool:
-    """Only a machine whose model has answered: the first boot, with its set-up, has a limit of its own."""
+    """Whether a machine runs on without work. A boot, until the model first answers, has a limit of its own."""
     if instance.state != RUNNING or row is None or row.state == LOADING or work.waits or work.runs:
         return False
     return now - max(instance.launched_at, row.busy_at) > limits.idle + GRACE_IN_SECONDS

@@ -1,1 +1,1 @@
-"""How a job reaches the model: a queue, machines that sleep, or an asynchronous endpoint."""
+"""The ways in which a job reaches the model: a queue, machines that sleep, or an asynchronous endpoint."""

@@ -40,7 +40,7 @@ class AsyncBackend:
         self._used_at, self._use_lock = runtime.now(), Lock()
 
     def claim_at_acceptance(self, job: Job) -> Job:
-        """The first attempt is claimed by the write that accepts the job."""
+        """Return the job with its first attempt claimed, so that one write accepts and claims."""
         return self._claim(job) or job
 
     def dispatch(self, job: Job) -> None:
@@ -51,7 +51,7 @@ class AsyncBackend:
         except (ClientError, ConnectionError, HTTPClientError) as error:
             code = error.response["Error"].get("Code") if isinstance(error, ClientError) else type(error).__name__
             log({"job": job.id, "cause": f"{code} at InvokeEndpointAsync"})
-            # Otherwise SageMaker may have taken it: the claim stays, and the sweeper finds out.
+            # After other errors SageMaker may have taken the attempt: the claim stays, and the sweeper finds out.
             if _never_ran(error):
                 self._completion.give_back(job, attempt)
         else:
@@ -64,21 +64,21 @@ class AsyncBackend:
             self.dispatch(job)
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
-        """Only SageMaker's description of a failure says that no output will come."""
+        """Fail the attempt if SageMaker has described its failure: nothing else proves that no output will come."""
         if attempt == job.marked and job.failure_key and (words := self._files.read_failure(job.failure_key)):
             return self._completion.fail_attempt(job, attempt, errors.container_error(None, words), by_sweeper=True)
         return job
 
     def seconds_until_ready(self) -> int:
-        """Nobody can tell."""
+        """Return 0: how long the endpoint takes is not known."""
         return 0
 
     def _claim(self, job: Job) -> Job | None:
         return transitions.claim(job, self._runtime.now(), self._times)
 
     def _invoke(self, job: Job, attempt: int) -> tuple[str | None, str | None]:
-        """The keys of the attempt's output and failure, as SageMaker names them."""
-        with self._use_lock:  # threads of a sweep
+        """Invoke an attempt. Return the keys of its output and failure, as SageMaker names them."""
+        with self._use_lock:  # a sweep calls this from several threads
             if self._runtime.now() - self._used_at > IDLE_LIMIT_IN_SECONDS:
                 self._client.close()
             self._used_at = self._runtime.now()

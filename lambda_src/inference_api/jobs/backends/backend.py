@@ -6,10 +6,10 @@ from inference_api.jobs.state.job import Job
 
 
 class JobBackend(Protocol):
-    """Takes jobs whose row is stored. If it fails, the sweeper asks again."""
+    """Hands stored jobs to the model. If that fails, the sweeper tries again."""
 
     def claim_at_acceptance(self, job: Job) -> Job:
-        """The row to store first, with an attempt claimed or not."""
+        """Return the row to store at acceptance, with or without a claimed attempt."""
         ...
 
     def dispatch(self, job: Job) -> None:
@@ -17,7 +17,7 @@ class JobBackend(Protocol):
         ...
 
     def tend(self, job: Job) -> None:
-        """Hand over an open job again if it needs that."""
+        """Hand over an open job again if that is needed."""
         ...
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
@@ -25,5 +25,5 @@ class JobBackend(Protocol):
         ...
 
     def seconds_until_ready(self) -> int:
-        """Until the model is likely to begin with a queued job; 0 where it runs, or nobody can tell."""
+        """Return the seconds until the model is likely to begin with a queued job; 0 if it runs, or if unknown."""
         ...

@@ -12,13 +12,13 @@ from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
 
 _LONGEST_WAIT_IN_SECONDS = 60
-# A worker that dies holds its message no longer than that (540 s).
+# Longer than the queue hides the message of a worker that has died (540 s).
 _COMES_BACK_IN_SECONDS = 600
-_DOUBLED_WAITS = 5  # a job may wait thousands of times, and no float holds 2 to the power of that
+_DOUBLED_WAITS = 5  # a job may wait thousands of times, and 2 to the power of that is too large for a float
 
 
 class QueueBackend:
-    """Hands jobs to the workers. Fair between owners: each is a message group."""
+    """Hands jobs to the workers. Each owner is a message group, so that the queue is fair between owners."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class QueueBackend:
         self._times, self._runtime = times, runtime
 
     def claim_at_acceptance(self, job: Job) -> Job:
-        """Only a worker claims."""
+        """Return the job as it is: only a worker claims."""
         return job
 
     def dispatch(self, job: Job) -> None:
@@ -50,8 +50,8 @@ class QueueBackend:
     def tend(self, job: Job) -> None:
         """Send the message again if it was never sent, or is gone.
 
-        In a queue that is never empty nobody sees that: there it is sent again each time that the job's age has
-        doubled, and shortly before it is too late to start. A job that just waits in a long queue gets few messages.
+        A message is known to be gone if the queue is empty. Otherwise it is sent again each time that the job's age has
+        doubled, and shortly before it is too late to start. So a job that just waits in a long queue gets few messages.
         """
         if job.state != ACCEPTED:
             return
@@ -62,11 +62,11 @@ class QueueBackend:
             self._hand_over(job)
 
     def end_without_output(self, job: Job, attempt: int, looked_at: float) -> Job:
-        """The worker has ended if its lease was over at `looked_at`."""
+        """End the attempt as lost if its lease was over at `looked_at`, because its worker has ended by then."""
         return self._completion.lose_attempt(job, attempt, looked_at) if looked_at >= job.lease_until else job
 
     def seconds_until_ready(self) -> int:
-        """The endpoint runs."""
+        """Return 0: a real-time endpoint always runs."""
         return 0
 
     def count_waiting(self) -> int:

@@ -21,7 +21,7 @@ from inference_api.shared.runtime import Runtime
 
 
 class Completion:
-    """The only writer of final states."""
+    """Ends attempts and jobs. No other code writes a final state."""
 
     def __init__(
         self,
@@ -36,8 +36,11 @@ class Completion:
         self._runtime, self._deployment, self._usage = runtime, deployment, usage
 
     def succeed(self, job: Job, output: Output, answer: Answer | None, *, by_sweeper: bool = False) -> Job:
-        """Pin an output in the bucket. answer: the one in it, at least where the table should have a copy."""
-        now = self._runtime.now()  # the copy goes at the same second as the row
+        """End a job with an output in the bucket.
+
+        answer: the answer in it; may be None if the table needs no copy.
+        """
+        now = self._runtime.now()  # the copy expires at the same second as the row
         kept_until = self._times.kept_until(now, job.keep_until)
         if answer and output.in_table and job.is_open:
             self._table.put_answer(job, output, answer, kept_until)
@@ -61,7 +64,7 @@ class Completion:
     def lose_attempt(self, job: Job, attempt: int, looked_at: float) -> Job:
         """Note that a worker ended without an output.
 
-        looked_at: when the bucket was searched; only a lease that was over by then is lost.
+        looked_at: when the bucket was searched. The attempt is lost only if its lease was over by then.
         """
         lost = errors.attempt_lost()
         self._put_error(job, attempt, lost)
@@ -76,7 +79,7 @@ class Completion:
         """Take back the claim of an attempt that certainly did not run. job: the row with that claim."""
 
         def decide(row: Job) -> Job | None:
-            # After a write of unknown outcome, a claim of the same number may already be another's.
+            # After a write of unknown outcome, a claim of the same number may already belong to another worker.
             if row.attempts == attempt and row.claimed_at != job.claimed_at:
                 return None
             return transitions.give_back(row, attempt, self._runtime.now(), self._times)
@@ -84,7 +87,7 @@ class Completion:
         return self._change(job, decide)[0]
 
     def cancel(self, job: Job) -> tuple[Job, bool]:
-        """The row afterwards, and whether this call has ended the job."""
+        """Cancel a job. Return its row afterwards, and whether this call has ended the job."""
         return self._change(job, lambda row: transitions.cancel(row, self._runtime.now(), self._times))
 
     def expire(self, job: Job) -> Job:
@@ -95,7 +98,7 @@ class Completion:
         return job
 
     def announce(self, job: Job) -> Job:
-        """Put the event of the job's end, at least once: if it fails, the sweeper repeats it."""
+        """Send the event of the job's end, at least once: if that fails, the sweeper repeats it."""
         assert job.ended_at is not None
         detail = {
             "id": job.id,
@@ -142,7 +145,7 @@ class Completion:
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
 
     def _account(self, job: Job, answer: Answer | None) -> list[Update]:
-        """What an ended job took, in the place of its charge; empty if nobody counts."""
+        """Return the updates that replace an ended job's charge by the tokens it took; none if nothing is counted."""
         if self._usage is None or not job.tokens_in:
             return []
         prompt, completion = (job.tokens_in if job.attempts and not job.refused else 0), 0
@@ -154,7 +157,7 @@ class Completion:
         return self._usage.settlements(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
-        """Until the job's end, which sets the time to live to that of the row."""
+        """Store the error of an attempt. At the job's end it gets the time to live of the row."""
         if job.is_open:
             field = {"field": failure.field} if failure.field else {}
             error = {"code": failure.code, "message": failure.message} | field

@@ -9,35 +9,37 @@ from inference_api.http.answer import Answer
 from inference_api.jobs.state.job import Job, Output
 
 LINK_IN_SECONDS = 300
-# A copy in the table is read in a few milliseconds; DynamoDB takes items of 400 kB and bills each kB.
+# A smaller answer has a copy in the table, which is read in a few milliseconds. DynamoDB takes items of 400 kB and
+# bills each kB.
 MOST_IN_TABLE = 100_000
 
 _LONGEST_FAILURE_IN_BYTES = 65_536
-# A row holds two keys; those of an asynchronous endpoint that names objects by an id of its own have about 90.
+# A row holds two keys. Keys of an asynchronous endpoint, with ids of its own, have about 90 characters.
 _LONGEST_KEY = 150
 
 
 class JobFiles:
-    """Keys: `input/<job>`, `failure/...`, and `output/<job>/<attempt>/answer` of a worker.
+    """Reads and writes the objects of jobs.
 
-    The name of an asynchronous output is SageMaker's: its API says only that the path extension, `<job>/<attempt>`, "is
-    appended" to the path `output/`. Any composition is found.
+    Their keys are `input/<job>`, `failure/...`, and `output/<job>/<attempt>/answer` for the output of a worker.
+    SageMaker names the output of an asynchronous attempt. Its API says only that the path extension, `<job>/<attempt>`,
+    "is appended" to the path `output/`. So the output is found wherever the extension stands in the name.
     """
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client, self._bucket = client, bucket
 
     def put_input(self, job_id: str, body: bytes) -> None:
-        """Stored before the job's row."""
+        """Store a job's input. This comes before the job's row."""
         self._client.put_object(Bucket=self._bucket, Key=f"input/{job_id}", Body=body, ContentType="application/json")
 
     def get_input(self, job_id: str) -> bytes:
-        """Raises botocore's ClientError."""
+        """Return a job's input. Raises botocore's ClientError."""
         body: bytes = self._client.get_object(Bucket=self._bucket, Key=f"input/{job_id}")["Body"].read()
         return body
 
     def input_location(self, job_id: str) -> str:
-        """As the asynchronous endpoint reads it."""
+        """Return where the asynchronous endpoint finds a job's input."""
         return f"s3://{self._bucket}/input/{job_id}"
 
     def put_output(self, job_id: str, attempt: int, answer: Answer) -> Output:
@@ -51,10 +53,10 @@ class JobFiles:
     def find_output(
         self, job: Job, attempt: int, announced_key: str | None = None
     ) -> tuple[Output, Answer | None] | None:
-        """The output of an attempt, and the answer in it if the table should have a copy.
+        """Return the output of an attempt, and the answer in it if the table should have a copy; None if there is none.
 
-        Looks where SageMaker said that it writes the output, then at the key that a notification names, if that has
-        the job's id in it, then at all objects that begin with `output/<job>`.
+        Three places are tried: the key that SageMaker has named for the output, the key that a notification names, if
+        the job's id is in it, and all objects that begin with `output/<job>`.
         """
         if job.output_key and attempt == job.marked and (found := self._open(job.output_key, attempt)):
             return found
@@ -66,12 +68,12 @@ class JobFiles:
         return self._open(keys[0], attempt) if keys else None
 
     def read_output(self, output: Output) -> Answer:
-        """The answer in an output."""
+        """Return the answer in an output."""
         found = self._client.get_object(Bucket=self._bucket, Key=output.key, VersionId=output.version_id)
         return Answer(found["Body"].read(), output.content_type)
 
     def link(self, job: Job) -> str:
-        """A URL of the output that anybody can use for 5 minutes."""
+        """Return a URL of the output that anybody can use for 5 minutes."""
         assert job.output
         where = {"Bucket": self._bucket, "Key": job.output.key, "VersionId": job.output.version_id}
         # To be saved, not shown: a model's text must not run in a browser.
@@ -80,7 +82,7 @@ class JobFiles:
         return url
 
     def key_of(self, location: object, folder: Literal["output", "failure"]) -> str | None:
-        """The key of an `s3://` location in this folder of the bucket; None for anything else, or a very long key."""
+        """Return the key of an `s3://` location in a folder of the bucket; None for other texts and very long keys."""
         bucket = f"s3://{self._bucket}/"
         if not isinstance(location, str) or not location.startswith(f"{bucket}{folder}/"):
             return None
@@ -88,7 +90,7 @@ class JobFiles:
         return key if len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable() else None
 
     def read_failure(self, key: str) -> str | None:
-        """SageMaker's description of a failed attempt; None if there is none."""
+        """Return SageMaker's description of a failed attempt; None if there is none."""
         found = self._get(key)
         return found["Body"].read(_LONGEST_FAILURE_IN_BYTES).decode(errors="replace") if found else None
 
@@ -112,7 +114,7 @@ class JobFiles:
 
 
 def _attempt_of(key: str, job: Job) -> int | None:
-    """The attempt in a key that begins with the job's id; None where it does not stand behind it."""
+    """Return the attempt that a key names after the job's id; None if it names none."""
     named = re.match(rf"output/{job.id}\W([1-9])", key)
     return int(named[1]) if named else None
 

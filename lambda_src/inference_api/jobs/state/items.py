@@ -13,7 +13,7 @@ Item = Mapping[str, Mapping[str, Any]]
 WAITING_KEY = {"pk": {"S": "waiting"}}
 
 FORMAT = 1
-# So many that no partition of the index takes more than 1,000 writes per second.
+# Enough shards that no partition of the index takes more than 1,000 writes per second.
 DUE_SHARDS = 8
 
 _FLAGS = ("refused", "holds_slot", "announced")
@@ -32,12 +32,12 @@ def output_key(job_id: str, attempt: int) -> dict[str, Any]:
 
 
 def error_key(job_id: str, attempt: int) -> dict[str, Any]:
-    """Apart from the output: an attempt that was taken for lost may still bring one."""
+    """Return the key of an attempt's error. It is not the output's: an attempt that seemed lost may still bring one."""
     return {"pk": {"S": f"error#{job_id}.{attempt}"}}
 
 
 def idempotency_key(owner: str, key: str) -> dict[str, Any]:
-    """The row of a caller's `Idempotency-Key`."""
+    """Return the key of the row of a caller's `Idempotency-Key`."""
     return {"pk": {"S": f"key#{sha256(f'{owner}/{key}'.encode()).hexdigest()}"}}
 
 
@@ -54,7 +54,7 @@ def due_shard(number: int) -> str:
 
 
 def to_item(job: Job) -> dict[str, Any]:
-    """Only jobs that the sweeper must look at have `due_at`, so its index is sparse."""
+    """Return a job's item. Only jobs that the sweeper must look at have `due_at`, so that its index is sparse."""
     item = job_key(job.id) | {"v": number(FORMAT), "listed_at": {"S": f"{job.accepted_at:017.3f}#{job.id}"}}
     for name in _FLAGS + _TEXTS + _NUMBERS + _COUNTS:
         value = getattr(job, name)
@@ -74,7 +74,7 @@ def to_item(job: Job) -> dict[str, Any]:
 
 
 def from_item(item: Item) -> Job:
-    """Attributes that another version added are ignored."""
+    """Read a job's item. Unknown attributes, which another version added, are ignored."""
     values: dict[str, Any] = {}
     for name in _FLAGS + _TEXTS + _NUMBERS + _COUNTS:
         if name in item:

@@ -1,4 +1,4 @@
-"""A job, as its row in the table holds it: under 1 kB, without prompt, answer or error text."""
+"""A job, as the row in the table holds it: under 1 kB, without prompt, answer or error text."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ OPEN = (ACCEPTED, SUBMITTED)
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
-# The status that callers see. Running means handed to the model: it may still wait in the model's own queue.
+# The status that callers see. A running job is handed to the model, and may still wait in the model's own queue.
 SHOWN = {
     ACCEPTED: "queued",
     SUBMITTED: "running",
@@ -36,15 +36,18 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """One job. Times are seconds of the epoch.
+    """One job. Times are in seconds since the epoch.
 
-    attempts: number of claims; claimed_at: of the last. `ended`: the attempts that can bring no output any more.
-    sent_at: when the queue last got a message for it; 0 = it holds none. marked: the last attempt that the asynchronous
-    endpoint confirmed.
-    output_key, failure_key: where SageMaker says that it writes that attempt's output, or describes its failure.
-    refused: the model refuses the request. holds_slot: it counts against its owner's open jobs. announced: the
-    event of its end is out. due_at: when the sweeper looks at it next. keep_until: its row stays until then at least.
-    tokens_in, tokens_out: those that its owner's account is charged with until the end; 0 = none, nobody counts.
+    due_at: when the sweeper looks at it next. version, writer: of the row's last write.
+    attempts: the number of claims. ended: the attempts that can bring no output any more. claimed_at: the last claim.
+    lease_until: until then the last claim is its worker's alone.
+    sent_at: when the queue last got a message for the job; 0 if the queue holds none.
+    marked: the last attempt that the asynchronous endpoint confirmed. output_key, failure_key: where SageMaker says
+    that it writes that attempt's output, or describes its failure. error_code, error_attempt: the last error, and its
+    attempt. refused: whether the model refuses the request. holds_slot: whether the job counts against its owner's open
+    jobs. announced: whether the event of its end was sent. expires_at: when DynamoDB may delete the row. keep_until:
+    the row stays at least until then. tokens_in, tokens_out: the charge of its owner's key until the end; 0 if nothing
+    is counted.
     """
 
     id: str
@@ -77,24 +80,24 @@ class Job:
 
     @property
     def is_open(self) -> bool:
-        """Not in a final state."""
+        """Whether the job is not in a final state."""
         return self.state in OPEN
 
     @property
     def may_be_running(self) -> bool:
-        """A claimed attempt has not ended."""
+        """Whether a claimed attempt has not ended."""
         return len(self.ended) < self.attempts
 
     def running_attempts(self) -> list[int]:
-        """Attempts that may still bring an output, the newest first."""
+        """Return the attempts that may still bring an output, the newest first."""
         return [attempt for attempt in range(self.attempts, 0, -1) if attempt not in self.ended]
 
 
 def is_job_id(text: object) -> bool:
-    """Whether it is shaped as an id of ours, whatever a caller or a message gives."""
+    """Whether a value from a caller or a message has the form of a job's id."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339, in UTC, to the millisecond."""
+    """Return a time in the form of RFC 3339, in UTC, to the millisecond. seconds: since the epoch."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

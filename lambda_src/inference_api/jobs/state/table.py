@@ -1,4 +1,4 @@
-"""The result table: each change is one conditional write, or one transaction where a quota slot moves with it."""
+"""The result table. Each change of a job is one conditional write, or one transaction if counts change with it."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ _DAY_IN_SECONDS = 86_400
 
 
 class LimitReachedError(Exception):
-    """`limit`: "open_jobs" or "answer_tokens_per_day"."""
+    """The owner has reached a limit: "open_jobs" or "answer_tokens_per_day"."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
@@ -33,14 +33,18 @@ class JobExistsError(Exception):
 
 
 class Accepted(NamedTuple):
-    """The job of an idempotency key."""
+    """The job of an idempotency key. fingerprint: the hash of its request's body."""
 
     job_id: str
     fingerprint: str
 
 
 class Reservation(NamedTuple):
-    """An idempotency key for a new job. keep_until: after the job's own end. replaces: id of a job that is gone."""
+    """An idempotency key for a new job.
+
+    keep_until: when the key is free again, later than the job's row goes. replaces: the id of an expired job with this
+    key.
+    """
 
     key: str
     fingerprint: str
@@ -50,7 +54,11 @@ class Reservation(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnerCharge:
-    """The part of its owner's limits that a new job takes. tokens_per_day: None = no budget."""
+    """The part of its owner's limits that a new job takes.
+
+    open_jobs, tokens_per_day: the limits; None = no budget. tokens: the most that the job's answers may have. day: in
+    UTC.
+    """
 
     open_jobs: int
     tokens_per_day: int | None
@@ -59,21 +67,21 @@ class OwnerCharge:
 
 
 class JobTable:
-    """Raises botocore's errors where DynamoDB fails for longer than its client's retries."""
+    """Reads and writes rows of jobs. Raises botocore's errors if DynamoDB fails for longer than the client retries."""
 
     def __init__(self, client: Any, name: str, runtime: Runtime) -> None:
         self._client, self._name, self._runtime = client, name, runtime
         self._writes = ConditionalWrites(client, name, runtime)
 
     def get(self, job_id: str, *, consistent: bool = True) -> Job | None:
-        """None for a job that does not exist, or has expired: DynamoDB deletes late."""
+        """Return a job; None if it does not exist, or has expired but is not deleted yet."""
         item = self._get(items.job_key(job_id), consistent=consistent)
         return self._alive(items.from_item(item)) if item else None
 
     def add(
         self, job: Job, charge: OwnerCharge, reservation: Reservation | None, account: Update | None = None
     ) -> None:
-        """account: the charge of the owner's key, in another table.
+        """Add a job with its limits and its key, in one transaction. account: the owner's charge, in another table.
 
         Raises LimitReachedError, KeyTakenError, JobExistsError or RefusedUpdateError; then nothing was written.
         """
@@ -87,7 +95,7 @@ class JobTable:
             writes["key"] = self._reserve(job, reservation)
         if account:
             writes["account"] = {"Update": account}
-        # A token of its own for each call: the same job may be tried with another account, or by another driver.
+        # Each call has its own token: the same job may be tried with another account, or by another driver.
         refused = self._writes.together(list(writes.values()), token=self._runtime.new_id())
         reasons = {name: reason for name, reason in zip(writes, refused, strict=False) if reason}
         if "job" in reasons:
@@ -103,7 +111,7 @@ class JobTable:
             raise LimitReachedError(next(iter(reasons)))
 
     def find_key(self, owner: str, key: str) -> Accepted | None:
-        """The job that was accepted under the caller's idempotency key."""
+        """Return the job that was accepted under the caller's idempotency key."""
         item = self._get(items.idempotency_key(owner, key), consistent=True)
         if not item or int(item["expires_at"]["N"]) <= self._runtime.now():
             return None
@@ -112,11 +120,10 @@ class JobTable:
     def change(
         self, job: Job, decide: Callable[[Job], Job | None], account: Callable[[Job], list[Update]] | None = None
     ) -> tuple[Job, bool]:
-        """Write `decide(row)` in place of the row; returns the row and whether this call has changed it.
+        """Write `decide(row)` in place of the row. Return the row and whether this call has changed it.
 
-        account: updates for a job that ends, one of which is written with it: the first that is not refused.
-
-        After a lost race, decide again on the winner's row. Raises TableBusyError.
+        account: returns updates of the owner's usage for a job that ends. One is written with the row, the first that
+        is not refused. After a lost race, `decide` is called again with the winner's row. Raises TableBusyError.
         """
         current: Job | None = job
         for turn in range(MOST_TRIES):
@@ -139,23 +146,23 @@ class JobTable:
         raise TableBusyError
 
     def put_answer(self, job: Job, output: Output, answer: Answer, expires_at: int) -> None:
-        """Keep a copy beside the row before the row points to it."""
+        """Store a copy of an answer. This comes before the row points to it."""
         item = _text_item(items.output_key(job.id, output.attempt), answer, expires_at)
         self._client.put_item(TableName=self._name, Item=item | {"etag": {"S": output.etag}})
 
     def put_error(self, job: Job, attempt: int, error: dict[str, str], expires_at: int) -> None:
-        """The first error of an attempt stays. error: `code`, `message`, perhaps `field`."""
+        """Store the error of an attempt; only the first one is kept. error: `code`, `message`, perhaps `field`."""
         text = Answer(json.dumps(error).encode(), "application/json")
         item = _text_item(items.error_key(job.id, attempt), text, expires_at)
         self._writes.alone(self._writes.put(item, "attribute_not_exists(pk)"))
 
     def get_answer(self, job: Job, output: Output) -> Answer | None:
-        """The copy of the output's answer; None if the copy is of another version."""
+        """Return the copy of the output's answer; None if there is none of this version."""
         item = self._get(items.output_key(job.id, output.attempt), consistent=True)
         return _answer_of(item, output)
 
     def get_answers(self, jobs: Iterable[Job]) -> dict[str, Answer]:
-        """The copies of the answers of at most 100 jobs, as far as there are any, by the job's id."""
+        """Return the copies of the answers of at most 100 jobs, as far as there are any, by the job's id."""
         outputs = [(job.id, job.output) for job in jobs if job.output and job.output.in_table]
         keys = {job_id: items.output_key(job_id, output.attempt) for job_id, output in outputs}
         found = {item["pk"]["S"]: item for item in self._get_all(list(keys.values()))}
@@ -163,18 +170,18 @@ class JobTable:
         return {job_id: answer for job_id, answer in answers.items() if answer}
 
     def get_error(self, job: Job, attempt: int) -> dict[str, str] | None:
-        """Why an attempt failed: `code` and `message`."""
+        """Return why an attempt failed: `code`, `message`, perhaps `field`."""
         item = self._get(items.error_key(job.id, attempt), consistent=True)
         error: dict[str, str] | None = json.loads(item["body"]["B"]) if item and "body" in item else None
         return error
 
     def get_all(self, job_ids: list[str]) -> dict[str, Job]:
-        """Those of at most 100 jobs that exist and have not expired, by id."""
+        """Return those of at most 100 jobs that exist and have not expired, by id."""
         found = map(items.from_item, self._get_all([items.job_key(job_id) for job_id in job_ids]))
         return {job.id: job for job in found if self._alive(job)}
 
     def jobs_of(self, owner: str, limit: int, after: str | None) -> tuple[list[Job], str | None]:
-        """A page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""
+        """Return a page of an owner's jobs, newest first, and the `listed_at` after which the next page begins."""
         start = {}
         if after:
             key = items.job_key(after.partition("#")[2]) | {"owner": {"S": owner}, "listed_at": {"S": after}}
@@ -189,14 +196,14 @@ class JobTable:
             Limit=limit,
             **start,
         )
-        # The index lags and holds keys alone, so that a change of a job's state is no write to it.
+        # The index lags. It holds only keys, so that a change of a job's state does not write to it.
         jobs = map(items.from_item, self._get_all([{"pk": item["pk"]} for item in page["Items"]]))
         mine = [job for job in jobs if job.owner == owner and self._alive(job)]
         last = page.get("LastEvaluatedKey")
         return sorted(mine, key=lambda job: (job.accepted_at, job.id), reverse=True), last and last["listed_at"]["S"]
 
     def due(self, shard: int, within: float = 0) -> Iterator[tuple[float, str]]:
-        """The jobs in a shard that are due by now, or within seconds, the longest overdue first: when, and the id."""
+        """Yield time and id of the jobs in a shard that are due within `within` seconds, the longest overdue first."""
         start: dict[str, Any] = {}
         while True:
             page = self._client.query(
@@ -226,19 +233,22 @@ class JobTable:
             "fingerprint": {"S": fingerprint},
             "expires_at": number(keep_until),
         }
-        # DynamoDB deletes late: a key that has had its time is free, and so is one whose job is gone.
+        # DynamoDB deletes late. A key whose time is over is free, and so is one whose job is gone.
         free = "attribute_not_exists(pk) OR expires_at <= :now OR job_id = :gone"
         values = {":now": number(int(self._runtime.now())), ":gone": {"S": replaces or "none"}}
         return self._writes.put(item, free, values)
 
     def _write(self, wanted: Job, current: Job, accounts: list[Update]) -> tuple[bool, Job | None]:
-        """Whether `wanted` was written in place of `current`; if not, the row that was found. Raises TableBusyError."""
+        """Write `wanted` in place of `current`. Return whether it was written; if not, also the row that was found.
+
+        Raises TableBusyError.
+        """
         held = {":version": number(current.version)}
         writes = [self._writes.put(items.to_item(wanted), "version = :version", held)]
         if current.holds_slot and not wanted.holds_slot:
             writes.append(self._writes.add(items.slots_key(wanted.owner), "open", -1))
             if current.is_open and wanted.expires_at is not None:
-                # Texts of failed attempts go with the row. A key without an item gets an empty one, which goes, too.
+                # Errors of attempts expire with the row. A key without an item gets an empty one, which expires, too.
                 keys = [items.error_key(wanted.id, attempt) for attempt in sorted(wanted.ended)]
                 writes += [self._writes.keep_until(key, wanted.expires_at) for key in keys]
         if accounts:
@@ -254,7 +264,7 @@ class JobTable:
         return found is not None and found.writer == wanted.writer, found
 
     def _with_account(self, writes: list[Write], accounts: list[Update]) -> Reason | None:
-        """Why the first of the writes is refused."""
+        """Write with the first account that is not refused. Return why the job's row is refused, or None."""
         for account in accounts:
             reasons = self._writes.together([*writes, {"Update": account}], token=self._runtime.new_id())
             if not reasons or reasons[0]:

@@ -10,14 +10,14 @@ from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, S
 from inference_api.shared.job_times import JobTimes
 
 MAX_ATTEMPTS = 3
-# Longer than any function that holds a claim can run (90 s), with time for clocks that differ. A machine renews it.
+# Longer than a function with a claim can run (90 s), with time for clocks that differ. A machine renews its lease.
 LEASE_IN_SECONDS = 120
 FIRST_LOOK_IN_SECONDS = 60
 LONGEST_LOOK_IN_SECONDS = 900
 
 
 def accept(job_id: str, owner: str, now: float, times: JobTimes) -> Job:
-    """A new job, queued, that holds one of its owner's slots."""
+    """Return a new, queued job, which holds one of its owner's slots."""
     return Job(
         id=job_id,
         owner=owner,
@@ -30,12 +30,12 @@ def accept(job_id: str, owner: str, now: float, times: JobTimes) -> Job:
 
 
 def note_sent(job: Job, now: float) -> Job | None:
-    """The queue has got a message for the job."""
+    """Note that the queue holds a message for the job."""
     return replace(job, sent_at=now) if job.state == ACCEPTED else None
 
 
 def claim(job: Job, now: float, times: JobTimes) -> Job | None:
-    """Claim the next attempt, before it is invoked. Its holder has the time of the lease to invoke and report."""
+    """Claim the next attempt, before it is invoked. The worker must invoke and report before its lease is over."""
     if not job.is_open or job.attempts >= MAX_ATTEMPTS or job.refused or now > times.latest_start(job.deadline):
         return None
     newest_has_ended = job.attempts in job.ended
@@ -48,7 +48,7 @@ def claim(job: Job, now: float, times: JobTimes) -> Job | None:
 
 
 def renew(job: Job, claimed: Job, now: float) -> Job | None:
-    """The worker still works on the attempt that it has claimed. claimed: the row with its claim."""
+    """Renew the lease of a worker that still works on its attempt. claimed: the row with its claim."""
     if (job.attempts, job.claimed_at) != (claimed.attempts, claimed.claimed_at):
         return None
     if job.attempts in job.ended or not _is_tended(job):
@@ -57,21 +57,21 @@ def renew(job: Job, claimed: Job, now: float) -> Job | None:
 
 
 def note_invoked(job: Job, attempt: int, output_key: str | None, failure_key: str | None) -> Job | None:
-    """The asynchronous endpoint has confirmed the attempt, which therefore can't be lost."""
+    """Note that the asynchronous endpoint has confirmed the attempt, which therefore can't be lost."""
     if not job.is_open or attempt != job.attempts or job.marked == attempt:
         return None
     return replace(job, marked=attempt, output_key=output_key, failure_key=failure_key)
 
 
 def give_back(job: Job, attempt: int, now: float, times: JobTimes) -> Job | None:
-    """The attempt certainly did not run (throttled, not ready): it does not count."""
+    """Take back the claim of an attempt that certainly did not run (throttled, not ready). It does not count."""
     if attempt != job.attempts or attempt in job.ended or not _is_tended(job):
         return _end_attempt(job, attempt, now)
     return _conclude(_settle(replace(job, attempts=attempt - 1, lease_until=0), now), now, times)
 
 
 def succeed(job: Job, output: Output, now: float, times: JobTimes) -> Job | None:
-    """The first output found is the job's for good."""
+    """End the job with an output. Only the first one counts; it is final."""
     if job.is_open:
         return replace(_ended(job, SUCCEEDED, now, times), output=output, output_key=None, holds_slot=False)
     return _end_attempt(job, output.attempt, now)
@@ -80,7 +80,7 @@ def succeed(job: Job, output: Output, now: float, times: JobTimes) -> Job | None
 def fail_attempt(
     job: Job, attempt: int, code: str, now: float, times: JobTimes, *, refused: bool = False
 ) -> Job | None:
-    """An attempt will bring no output. refused: the model would refuse every other attempt, too.
+    """End an attempt that will bring no output. refused: whether the model would refuse every other attempt, too.
 
     The job fails when no attempt can bring an output any more and none may be added.
     """
@@ -92,9 +92,9 @@ def fail_attempt(
 
 
 def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, times: JobTimes) -> Job | None:
-    """A worker's attempt had no output when the bucket was searched, after its lease was over at `looked_at`.
+    """End a worker's attempt that had no output, if its lease was over at `looked_at`.
 
-    The worker had ended by then, so no output can have come later, and no other worker holds the lease.
+    looked_at: a time before the bucket was searched. The worker had ended by then, so no output can come later.
     """
     if attempt != job.attempts or looked_at < job.lease_until:
         return None
@@ -102,14 +102,14 @@ def lose_attempt(job: Job, attempt: int, code: str, looked_at: float, times: Job
 
 
 def cancel(job: Job, now: float, times: JobTimes) -> Job | None:
-    """By its owner. While an attempt may run the model is busy with it, so the slot stays taken."""
+    """Cancel the job for its owner. While an attempt may run the model is busy with it, so the slot stays taken."""
     if not job.is_open:
         return None
     return replace(_ended(job, CANCELLED, now, times), holds_slot=job.may_be_running)
 
 
 def expire(job: Job, now: float, times: JobTimes) -> Job | None:
-    """The deadline has passed and no output was found."""
+    """End a job whose deadline has passed without an output. A cancelled job frees its slot."""
     if now < job.deadline:
         return None
     if job.is_open:
@@ -118,7 +118,7 @@ def expire(job: Job, now: float, times: JobTimes) -> Job | None:
 
 
 def note_announced(job: Job) -> Job | None:
-    """The event of the job's end is out."""
+    """Note that the event of the job's end was sent."""
     return _rest(replace(job, announced=True)) if not job.is_open and not job.announced else None
 
 
@@ -147,7 +147,7 @@ def _end_attempt(job: Job, attempt: int, now: float) -> Job | None:
 
 
 def _settle(job: Job, now: float) -> Job:
-    """An open job waits for its next attempt. Once none may be running, a cancelled job's slot is free."""
+    """Update a job after an attempt. If no other may run, an open job is queued and a cancelled one frees its slot."""
     if not job.is_open:
         return job if job.may_be_running else _rest(replace(job, holds_slot=False))
     soon = now + FIRST_LOOK_IN_SECONDS
@@ -156,7 +156,7 @@ def _settle(job: Job, now: float) -> Job:
 
 
 def _conclude(job: Job, now: float, times: JobTimes) -> Job:
-    """A job with a known error fails once no attempt may bring an output any more and none may be added."""
+    """Fail a job with a known error once no attempt may bring an output any more and none may be added."""
     if not job.is_open or job.may_be_running or not job.error_code:
         return job
     if job.refused or job.attempts >= MAX_ATTEMPTS or now > times.latest_start(job.deadline):
@@ -169,12 +169,13 @@ def _ended(job: Job, state: str, now: float, times: JobTimes) -> Job:
         job,
         state=state,
         ended_at=now,
-        # Until the deadline a cancelled job's attempt may hold the slot, which must not vanish with the row.
+        # A cancelled job's attempt may hold the slot until the deadline, and the row must not expire before it is
+        # freed.
         expires_at=times.kept_until(max(now, job.deadline if state == CANCELLED else now), job.keep_until),
         due_at=now + FIRST_LOOK_IN_SECONDS,
     )
 
 
 def _rest(job: Job) -> Job:
-    """A job that has ended, is announced and holds no slot is never due again."""
+    """Take a job that has ended, is announced and holds no slot out of the sweeper's index."""
     return replace(job, due_at=None) if job.announced and not job.holds_slot else job

@@ -1,4 +1,4 @@
-"""The places of held callers: one item of the table lists who is held at this moment."""
+"""The places of held callers: one item of the table lists the callers who are held at this moment."""
 
 from math import ceil
 from typing import Any
@@ -11,7 +11,7 @@ from inference_api.shared.runtime import Runtime
 
 # Clocks of functions differ.
 _SPARE_IN_SECONDS = 5
-_MOST_REMOVED = 100  # sets by one expression
+_MOST_REMOVED = 100  # sets in one expression
 
 _FREE = (
     "attribute_not_exists(places) OR size(places) < :most AND attribute_not_exists(#owner)"
@@ -24,16 +24,16 @@ Sets = dict[str, list[str]]
 class WaitingPlaces:
     """At most `most` callers are held at once, and one caller has at most half of the places.
 
-    Each place is a text that begins with the second in which it expires: a function that was killed gives none back.
-    The item holds all places as the set `places`, and those of each caller as a set under the caller's name. A write
-    that is repeated changes nothing.
+    A place is a text that begins with the second in which it expires, because a function that is killed gives none
+    back. The item holds all places in the set `places`, and each caller's places in a set under the caller's hash. A
+    repeated write changes nothing.
     """
 
     def __init__(self, client: Any, table: str, runtime: Runtime, most: int) -> None:
         self._client, self._table, self._runtime, self._most = client, table, runtime, most
 
     def take(self, owner: str, until: float) -> str | None:
-        """A place for a caller who is held at most until then; None if none is free. Raises botocore's errors."""
+        """Take a place for a caller until `until`. Return None if none is free. Raises botocore's errors."""
         place = f"{ceil(until) + _SPARE_IN_SECONDS}.{self._runtime.random.getrandbits(32):08x}"
         if not self._most:
             return None
@@ -46,11 +46,11 @@ class WaitingPlaces:
         return place if taken else None
 
     def give_back(self, owner: str, place: str) -> None:
-        """Free it before it expires. Raises botocore's errors."""
+        """Free a place before it expires. Raises botocore's errors."""
         self._remove({"places": [place], owner: [place]})
 
     def _add(self, owner: str, place: str) -> tuple[bool, dict[str, Any]]:
-        """Whether the place is taken; if not, the sets that were found."""
+        """Add a place. Return whether it was added; if not, also the sets that were found."""
         numbers = {":most": self._most, ":share": ceil(self._most / 2)}
         try:
             self._client.update_item(
