@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from inference_api.keys.named_key import owner_of, principal_of
+from inference_api.keys.named_key import caller_of_key, hash_of_caller
 from inference_api.keys.usage_row import Row, month_prefix, number, owner_in
 from slipway.stack.deployed_stack import DeployedStack
 
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
 def owner_of_key(name: str) -> str:
     """The hash by which the functions know the callers of a named key."""
-    return owner_of(principal_of(name))
+    return hash_of_caller(caller_of_key(name))
 
 
 def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:

@@ -576,8 +576,8 @@ TRIED = [
         "a submission is charged before it is accepted",
         CHARGED,
         Submission._add,
-        "partial(self._table.add, job, limits, reservation)",
-        "lambda update: (self._usage._write(update), self._table.add(job, limits, reservation))",
+        "partial(self._table.add, job, owner_charge, reservation)",
+        "lambda update: (self._usage._write(update), self._table.add(job, owner_charge, reservation))",
         trial=LOST_ANSWERS,
     ),
     Mutant(

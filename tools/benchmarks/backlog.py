@@ -7,7 +7,7 @@ from random import Random
 from time import perf_counter
 
 from inference_api.jobs.state.items import to_item
-from inference_api.jobs.state.job import SUBMITTED, Job
+from inference_api.jobs.state.job import RUNNING, Job
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS, accept
 from inference_api.shared.job_times import JobTimes
 from simulation.aws.table_items import size
@@ -48,7 +48,7 @@ class Backlog(MeteredDeployment):
         if self.trial.mode == "realtime":
             return replace(job, sent_at=START)
         output, failure = f"output/{job.id}/1/{job.id}.out", f"failure/{job.id}-error.out"
-        return replace(job, state=SUBMITTED, attempts=1, marked=1, output_key=output, failure_key=failure)
+        return replace(job, state=RUNNING, attempts=1, marked=1, output_key=output, failure_key=failure)
 
 
 def figures() -> Iterator[Figure]:

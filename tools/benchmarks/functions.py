@@ -13,7 +13,7 @@ from tools.benchmarks.pairs import ROOT, Figure, Round, alternate, cpu_seconds, 
 DEPLOYMENT = "qwen3-4b"
 STARTS_PER_ROUND = work(6)  # one start is too short to measure
 COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
-COLD_HANDLER = "from inference_api.handlers import generate; generate.routes.endpoint()"
+COLD_HANDLER = "from inference_api.handlers import generate; generate.routes.streaming_endpoint()"
 CPU_PER_TOKEN_IN_MS = 0.2
 # Values that only a deploy knows.
 DEPLOYED = {

@@ -8,7 +8,16 @@ from inference_api.batches.batch import Batch, Block
 from inference_api.batches.input_lines import InputLine, check_input, read_block
 from inference_api.batches.join import join
 from inference_api.batches.lines import Lines, OutputLine
-from inference_api.batches.plan import KINDS, OPEN_LINES, Line, Step, kind_to_join, next_step, open_blocks, plan_block
+from inference_api.batches.plan import (
+    KINDS,
+    OPEN_LINES,
+    LineState,
+    Step,
+    kind_to_join,
+    next_step,
+    open_blocks,
+    plan_block,
+)
 from inference_api.batches.storage import PART_BYTES, Storage
 from inference_api.batches.table import BatchTable
 from inference_api.http.answer import Answer
@@ -172,13 +181,13 @@ class Driver:
             block = _OpenBlock(number, lines, self._jobs.table.get_all([batch.job_of(each.number) for each in lines]))
             may_begin = self._tend(batch, block, may_begin and open_lines < OPEN_LINES, may_go_on)
             states = self._states(batch, block)
-            if set(states) == {Line.WAITING} and not batch.ending:
+            if set(states) == {LineState.WAITING} and not batch.ending:
                 break  # the blocks after it have not begun either
-            open_lines += states.count(Line.OPEN)
+            open_lines += states.count(LineState.OPEN)
             if plan_block(states, draining=bool(batch.ending)).is_over:
                 batch = self._write(batch, block)
             else:
-                seen[str(number)] = states.count(Line.SUCCEEDED), states.count(Line.UNSUCCESSFUL)
+                seen[str(number)] = states.count(LineState.SUCCEEDED), states.count(LineState.UNSUCCESSFUL)
         return self._table.change(batch, lambda row: transitions.note_seen(row, seen))[0]
 
     def _model_takes_jobs(self) -> bool:
@@ -229,7 +238,7 @@ class Driver:
         self._runtime.side_by_side(cancel, (block.lines[each] for each in todo.cancel if may_go_on()), _AT_ONCE)
         return not stopped
 
-    def _states(self, batch: Batch, block: "_OpenBlock") -> list[Line]:
+    def _states(self, batch: Batch, block: "_OpenBlock") -> list[LineState]:
         return [_state(line, block.jobs.get(batch.job_of(line.number)), block) for line in block.lines]
 
     def _write(self, batch: Batch, block: "_OpenBlock") -> Batch:
@@ -290,11 +299,11 @@ class _OpenBlock:
         self.answers: dict[str, Answer] = {}
 
 
-def _state(line: InputLine, job: Job | None, block: _OpenBlock) -> Line:
+def _state(line: InputLine, job: Job | None, block: _OpenBlock) -> LineState:
     if line.number in block.refusals:
-        return Line.REFUSED
+        return LineState.REFUSED
     if job is None:
-        return Line.OPEN if line.number in block.begun else Line.WAITING
+        return LineState.OPEN if line.number in block.begun else LineState.WAITING
     if job.is_open:
-        return Line.OPEN
-    return Line.SUCCEEDED if job.state == SUCCEEDED else Line.UNSUCCESSFUL
+        return LineState.OPEN
+    return LineState.SUCCEEDED if job.state == SUCCEEDED else LineState.UNSUCCESSFUL

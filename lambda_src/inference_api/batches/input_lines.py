@@ -23,7 +23,7 @@ class InputLine(NamedTuple):
     body: dict[str, Any]
 
 
-class Checked(NamedTuple):
+class CheckedInput(NamedTuple):
     """The result of a check. blocks: first line, offset and length in bytes; empty if there are problems."""
 
     lines: int
@@ -39,7 +39,7 @@ class _Problem(Exception):
 
 def check_input(
     chunks: Iterable[bytes], endpoint: str, models: Collection[str] | None, most_body_bytes: int
-) -> Checked:
+) -> CheckedInput:
     """Check all lines. models: the names of models that a line may use; None = any."""
     longest = most_body_bytes + _ENVELOPE_BYTES
     seen: set[bytes] = set()
@@ -66,7 +66,7 @@ def check_input(
         blocks[-1][2] = offset + len(raw) - blocks[-1][1]
     if not lines:
         problems.append(_problem("empty_file", "The file has no lines; send one request a line."))
-    return Checked(lines, [] if problems else [(first, at, size) for first, at, size in blocks], problems)
+    return CheckedInput(lines, [] if problems else [(first, at, size) for first, at, size in blocks], problems)
 
 
 def read_block(raw: bytes, first: int) -> list[InputLine]:

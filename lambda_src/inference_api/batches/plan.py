@@ -28,7 +28,7 @@ class Step(Enum):
     END = "end"
 
 
-class Line(Enum):
+class LineState(Enum):
     """The state of a line. REFUSED: its body is invalid, and no job is accepted for it."""
 
     WAITING = "waiting"
@@ -72,13 +72,13 @@ def open_blocks(batch: Batch) -> list[int]:
     return batch.unfinished()[:_OPEN_BLOCKS]
 
 
-def plan_block(lines: Sequence[Line], *, draining: bool) -> BlockPlan:
+def plan_block(lines: Sequence[LineState], *, draining: bool) -> BlockPlan:
     """Return what to do for a block.
 
     draining: whether the batch was cancelled, or its window is over. Then lines that have not begun need no job.
     """
-    waiting = [index for index, line in enumerate(lines) if line is Line.WAITING]
-    running = [index for index, line in enumerate(lines) if line is Line.OPEN]
+    waiting = [index for index, line in enumerate(lines) if line is LineState.WAITING]
+    running = [index for index, line in enumerate(lines) if line is LineState.OPEN]
     if draining:
         return BlockPlan([], running, not running)
     return BlockPlan(waiting, [], not waiting and not running)

@@ -57,7 +57,7 @@ def _generate(request: Request) -> Response | StreamedResponse:
         request.body, request.content_type, rules, deployed_engine.serves, may_stream=bool(streamed)
     )
     body = body_for_model(request.body, document, rules)
-    hang_up = routes.endpoint().hang_up
+    hang_up = routes.streaming_endpoint().hang_up
     meter = admit(request, document)
     if document.get("stream"):
         events = meter.stream(_events(body, meter))
@@ -74,7 +74,7 @@ def _generate(request: Request) -> Response | StreamedResponse:
 
 def _events(body: bytes, meter: MeteredCall) -> Iterator[bytes]:
     """Yield the engine's own objects as events, whatever format the engine streams."""
-    with routes.endpoint().stream(body) as parts:
+    with routes.streaming_endpoint().stream(body) as parts:
         yield from sse.events(_counted(value, meter) for value in objects(parts))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api.http.streaming_runtime import Route, Streamed, close
-from inference_api.keys.named_key import AuthorizedKey, owner_of, principal_of
+from inference_api.keys.named_key import AuthorizedKey, caller_of_key, hash_of_caller
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
@@ -158,19 +158,19 @@ def streams(route: Callable[[Request], Response | StreamedResponse]) -> Route:
     @wraps(route)
     def entry_point(event: Event, context: Any) -> Streamed:
         call = _Call(event, context)
-        response, first = call.answer(lambda request: _begun(route(request)))
-        pieces = _sent(call, response, first)
+        response, first = call.answer(lambda request: _with_first_piece(route(request)))
+        pieces = _logged_pieces(call, response, first)
         next(pieces)
         return Streamed(response.status, response.headers(call.request_id), pieces)
 
     return entry_point
 
 
-def _begun(response: Response | StreamedResponse) -> tuple[Response | StreamedResponse, bytes]:
+def _with_first_piece(response: Response | StreamedResponse) -> tuple[Response | StreamedResponse, bytes]:
     return response, next(response.pieces, b"") if isinstance(response, StreamedResponse) else b""
 
 
-def _sent(call: "_Call", response: Response | StreamedResponse, first: bytes) -> Generator[bytes, None, None]:
+def _logged_pieces(call: "_Call", response: Response | StreamedResponse, first: bytes) -> Generator[bytes, None, None]:
     """Yield an empty piece, then the pieces of the body.
 
     The empty piece is taken at once. Only a generator that has begun runs its `finally` when it is closed, so an answer
@@ -294,13 +294,13 @@ def _caller(context: Mapping[str, Any], key: AuthorizedKey | None) -> str | None
     identity = context.get("identity") or {}
     if identity.get("caller"):
         # After the colon comes a session name, which the caller chooses freely.
-        principal = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
+        caller = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
     elif key:
-        principal = principal_of(key.name)
+        caller = caller_of_key(key.name)
     elif identity.get("apiKeyId"):
-        principal = f"key/{identity['apiKeyId']}"
+        caller = f"key/{identity['apiKeyId']}"
     elif token := (context.get("authorizer") or {}).get("principalId"):
-        principal = f"token/{token}"
+        caller = f"token/{token}"
     else:
         return None
-    return owner_of(principal)
+    return hash_of_caller(caller)

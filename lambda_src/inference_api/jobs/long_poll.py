@@ -5,7 +5,7 @@ from contextlib import suppress
 from hmac import compare_digest
 
 from inference_api.http.gateway import Request
-from inference_api.jobs.state.job import ACCEPTED, Job, is_job_id
+from inference_api.jobs.state.job import QUEUED, Job, is_job_id
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.waiting_places import WaitingPlaces
 from inference_api.shared import errors
@@ -36,7 +36,7 @@ def retry_after(
         return None
     if held:
         return 0
-    if job.state == ACCEPTED and (wait := until_ready()):
+    if job.state == QUEUED and (wait := until_ready()):
         return wait
     if asked:
         return 3

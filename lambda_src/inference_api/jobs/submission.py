@@ -111,9 +111,9 @@ class Submission:
         job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
         job = self._backend.claim_at_acceptance(job)
         self._files.put_input(job.id, call.unstreamed())
-        limits = self._limited(tokens, now)
+        owner_charge = self._owner_charge(tokens, now)
         try:
-            self._add(job, replace(limits, open_jobs=max(1, limits.open_jobs // 2)), None, key)
+            self._add(job, replace(owner_charge, open_jobs=max(1, owner_charge.open_jobs // 2)), None, key)
         except JobExistsError:
             return
         except LimitReachedError as reached:
@@ -153,17 +153,19 @@ class Submission:
         self._files.put_input(job.id, body)
         keep_until = int(job.deadline) + self._times.retention + _DAY_IN_SECONDS
         reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
-        self._add(job, self._limited(tokens, job.accepted_at), reservation, named)
+        self._add(job, self._owner_charge(tokens, job.accepted_at), reservation, named)
         self._hand_over(job)
         return job
 
-    def _add(self, job: Job, limits: OwnerCharge, reservation: Reservation | None, named: AuthorizedKey | None) -> None:
+    def _add(
+        self, job: Job, owner_charge: OwnerCharge, reservation: Reservation | None, named: AuthorizedKey | None
+    ) -> None:
         """Write the job's row, and charge its key in the same transaction."""
         if not (self._usage and job.tokens_in):
-            self._table.add(job, limits, reservation)
+            self._table.add(job, owner_charge, reservation)
             return
         charge = KeyCharge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
-        self._usage.admit_job(charge, named, partial(self._table.add, job, limits, reservation))
+        self._usage.admit_job(charge, named, partial(self._table.add, job, owner_charge, reservation))
 
     def _hand_over(self, job: Job) -> None:
         emit(self._deployment, job.accepted_at, {"JobsAccepted": 1})
@@ -199,7 +201,7 @@ class Submission:
             raise errors.idempotency_key_reused()
         return job, None
 
-    def _limited(self, tokens: int, now: float) -> OwnerCharge:
+    def _owner_charge(self, tokens: int, now: float) -> OwnerCharge:
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
         return OwnerCharge(self._limits.open_jobs, self._limits.answer_tokens_per_day, tokens, day)
 

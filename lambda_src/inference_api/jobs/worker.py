@@ -9,7 +9,7 @@ from inference_api.http.answer import Answer
 from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
-from inference_api.jobs.state.job import ACCEPTED, Job, is_job_id
+from inference_api.jobs.state.job import QUEUED, Job, is_job_id
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
@@ -21,7 +21,7 @@ _FIRST_RETRY_IN_SECONDS = 15
 _LONGEST_RETRY_IN_SECONDS = 600
 
 
-class Model(Protocol):
+class InvokableModel(Protocol):
     """The model as a worker calls it: an EndpointClient, or the model's server on this machine."""
 
     def invoke(self, body: bytes) -> Answer:
@@ -32,7 +32,7 @@ class Model(Protocol):
 Holding = Callable[[Job], AbstractContextManager[object]]
 
 
-def work_on(message: Message, service: JobService, model: Model, holding: Holding = nullcontext) -> None:
+def work_on(message: Message, service: JobService, model: InvokableModel, holding: Holding = nullcontext) -> None:
     """Handle one message. If this raises, the message comes back after a while.
 
     holding: makes a context of the claimed job's row; the worker asks the model inside it.
@@ -51,7 +51,7 @@ def job_of(message: Message) -> str:
     return _read(message["body"])[0]
 
 
-def _work(message: Message, service: JobService, model: Model, holding: Holding) -> None:
+def _work(message: Message, service: JobService, model: InvokableModel, holding: Holding) -> None:
     job_id, waits = _read(message["body"])
     job = service.table.get(job_id) if job_id else None
     if job is None:
@@ -67,10 +67,10 @@ def _work(message: Message, service: JobService, model: Model, holding: Holding)
 
 def _claim(job: Job) -> Job | None:
     # Only a queued job: the sweeper ends an attempt whose worker died, after a search of the bucket for an output.
-    return transitions.claim(job, runtime().now(), job_settings().times) if job.state == ACCEPTED else None
+    return transitions.claim(job, runtime().now(), job_settings().times) if job.state == QUEUED else None
 
 
-def _ask(job: Job, body: bytes, waits: int, service: JobService, model: Model) -> None:
+def _ask(job: Job, body: bytes, waits: int, service: JobService, model: InvokableModel) -> None:
     attempt = job.attempts
     try:
         answer = model.invoke(body)
@@ -80,7 +80,7 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, model: Model) -
             job = service.completion.fail_attempt(job, attempt, error)
         else:
             job = service.completion.give_back(job, attempt)
-        if job.state == ACCEPTED:
+        if job.state == QUEUED:
             _queue(service).dispatch_later(job, waits)
     else:
         output = service.files.put_output(job.id, attempt, answer)

@@ -50,11 +50,11 @@ def prefix_of(name: str) -> str:
     return sha256(name.encode()).hexdigest()[:PREFIX_LENGTH]
 
 
-def principal_of(name: str) -> str:
+def caller_of_key(name: str) -> str:
     """Return what identifies the callers of a named key, also after the key's value has changed."""
     return f"key/{name}"
 
 
-def owner_of(principal: str) -> str:
-    """The hash under which rows know a principal."""
-    return sha256(principal.encode()).hexdigest()[:32]
+def hash_of_caller(caller: str) -> str:
+    """Return the hash under which rows, events and the log know a caller."""
+    return sha256(caller.encode()).hexdigest()[:32]

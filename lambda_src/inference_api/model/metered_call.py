@@ -49,13 +49,13 @@ class MeteredCall:
 
     def __init__(self, usage: KeyUsage | None, charge: KeyCharge | None) -> None:
         self._usage, self._charge = usage, charge
-        self._said: tuple[int | None, int] | None = None
+        self._reported: tuple[int | None, int] | None = None
         self._events = self._bytes = 0
         self._left = False
 
     def __call__(self, prompt_tokens: int | None, completion_tokens: int) -> None:
         if (prompt_tokens is None or is_count(prompt_tokens)) and is_count(completion_tokens):
-            self._said = prompt_tokens, completion_tokens
+            self._reported = prompt_tokens, completion_tokens
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -91,7 +91,7 @@ class MeteredCall:
 
     def answer(self, body: bytes) -> None:
         """Count a whole answer, or the part of it that has come."""
-        self._said = self._said or tokens_of(body)
+        self._reported = self._reported or tokens_of(body)
         self._bytes = len(body)
 
     def leave(self, hang_up: Callable[[], None]) -> None:
@@ -103,8 +103,8 @@ class MeteredCall:
         if self._usage is None or self._charge is None:
             return
         prompt = self._charge.tokens_in
-        if self._said is not None:
-            taken = (prompt if self._said[0] is None else self._said[0]), self._said[1]
+        if self._reported is not None:
+            taken = (prompt if self._reported[0] is None else self._reported[0]), self._reported[1]
         elif self._events or self._bytes:
             taken = prompt, max(self._events, tokens_by_length(self._bytes))
         elif isinstance(error, InvocationError) and error.ran and not error.refused:

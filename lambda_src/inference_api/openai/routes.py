@@ -37,7 +37,7 @@ def _answered(request: Request, *, chat: bool) -> StreamedResponse:
     """Answer a request. ApiError is raised before the model is asked; errors of the model come with the first piece."""
     deployed_engine.demand()
     call = read_call(request.body, request.content_type, chat=chat, key=request.key)
-    hang_up = endpoint().hang_up
+    hang_up = streaming_endpoint().hang_up
     meter = metered_call.admit(request, call.document)
     leave = partial(meter.leave, hang_up)
     if call.streams:
@@ -62,8 +62,8 @@ def _whole(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
 def _asked(call: OpenAICall, meter: MeteredCall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
     """Ask the model. Only an engine that streams is asked for a stream: SageMaker's other call ends after a minute."""
     if call.engine_streams:
-        return endpoint().stream(body)
-    answer = endpoint().invoke(body).body
+        return streaming_endpoint().stream(body)
+    answer = streaming_endpoint().invoke(body).body
     meter.answer(answer)
     return nullcontext(iter([answer]))
 
@@ -82,7 +82,7 @@ def _joined(parts: Iterable[bytes], meter: MeteredCall) -> bytes:
 
 
 @cache
-def endpoint() -> EndpointClient:
+def streaming_endpoint() -> EndpointClient:
     """Return the client for streams. It waits as long as SageMaker's longest call."""
     client = runtime().client("sagemaker-runtime", one_stream())
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

@@ -61,7 +61,7 @@ def sentence_of(words: str) -> str:
     return found if isinstance(found, str) else words
 
 
-def too_long(sentence: str) -> str | None:
+def length_refusal(sentence: str) -> str | None:
     """Return a refusal of a too long prompt in OpenAI's words, which clients look for; None for any other refusal."""
     found = _TOO_LONG.search(sentence)
     if found is None or sentence.startswith("This model's maximum context length"):

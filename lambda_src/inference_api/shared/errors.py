@@ -12,9 +12,9 @@ from typing import Any
 from inference_api.shared.container_words import (
     is_unknown_model,
     is_without_answer,
+    length_refusal,
     sentence_of,
     status_of_engine,
-    too_long,
 )
 from inference_api.shared.error_codes import STATUS_OF
 
@@ -110,15 +110,15 @@ def container_error(status: int | None, words: str) -> InvocationError:
     status = status_of_engine(status, words)
     unknown_model, words = status == 404 and is_unknown_model(words), sentence_of(words)
     if status in (429, 503):  # LMI says 503 if its queue is full
-        text = _said("The model is busy", words)
+        text = _with_words("The model is busy", words)
         return InvocationError("model_busy", text, status=status, ran=False, retry_after_in_seconds=2, cause=cause)
     # vLLM says 501 if the request asks for something that it does not implement.
     if unknown_model or status == 501 or (status and 400 <= status < 500 and status not in _NOT_ABOUT_THE_REQUEST):
-        if length := too_long(words):
+        if length := length_refusal(words):
             return InvocationError("context_length_exceeded", _cut(length), ran=True, cause=cause)
-        text, field = _said("The model refused the request", words), "model" if unknown_model else None
+        text, field = _with_words("The model refused the request", words), "model" if unknown_model else None
         return InvocationError("rejected_by_model", text, ran=True, cause=cause, field=field)
-    return InvocationError("model_error", _said("The model failed", words), ran=True, cause=cause)
+    return InvocationError("model_error", _with_words("The model failed", words), ran=True, cause=cause)
 
 
 def key_expired() -> ApiError:
@@ -318,7 +318,7 @@ def still_running(job_id: str) -> ApiError:
     return ApiError("still_running", text)
 
 
-def _said(text: str, words: str) -> str:
+def _with_words(text: str, words: str) -> str:
     """Append the container's words to a text. The caller may need them to mend the request; they are never logged."""
     cut = _cut(words)
     return f"{text}: {cut}" if cut else f"{text}."

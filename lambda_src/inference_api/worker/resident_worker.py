@@ -12,7 +12,7 @@ from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
-from inference_api.machines import row as rows_of
+from inference_api.machines import row as machine_row
 from inference_api.machines.row import BEAT_IN_SECONDS, BUSY, IDLE, LOADING, STOPPING, MachineRow
 from inference_api.machines.rows import MachineRows, ReplacedError
 from inference_api.shared.conditional_writes import PASSING_ERRORS
@@ -35,7 +35,7 @@ _PING_EVERY_SECONDS = 2
 _LONGEST_PAUSE_IN_SECONDS = 30
 
 
-class Server(worker.Model, Protocol):
+class LocalModel(worker.InvokableModel, Protocol):
     """The model's server on this machine."""
 
     def is_ready(self) -> bool: ...
@@ -68,7 +68,7 @@ class ResidentWorker:
     rows: MachineRows
     queue: Any
     queue_url: str
-    server: Server
+    server: LocalModel
     runtime: Runtime
     alongside: Alongside
     idle_in_seconds: float
@@ -112,7 +112,7 @@ class ResidentWorker:
 
     def _register(self) -> None:
         self._earlier = self.rows.get(self.number)
-        row = rows_of.register(self._earlier, self.instance_id, self.runtime.now())
+        row = machine_row.register(self._earlier, self.instance_id, self.runtime.now())
         self.rows.register(row)
         self._row = row
 
@@ -123,7 +123,7 @@ class ResidentWorker:
             return False
         if self._row.state == LOADING:
             earlier, self._earlier = self._earlier, self._row
-            self._write(rows_of.begin_service(self._row, earlier, self.runtime.now()))
+            self._write(machine_row.begin_service(self._row, earlier, self.runtime.now()))
             log({"machine": self.number, "state": IDLE})  # the set-up waits for this line
         else:
             self._beat(IDLE)
@@ -226,7 +226,7 @@ class ResidentWorker:
             log({"job": job.id, "cause": f"{place_of(error)} at renewing"})
 
     def _beat(self, state: str) -> None:
-        self._write(rows_of.beat(self._row, state, self.runtime.now()))
+        self._write(machine_row.beat(self._row, state, self.runtime.now()))
 
     def _write(self, row: MachineRow) -> None:
         """Write the machine's row. Every beat writes the whole row, so the next one makes up for one that fails."""

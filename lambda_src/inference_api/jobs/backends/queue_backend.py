@@ -5,7 +5,7 @@ from typing import Any
 
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.completion import Completion
-from inference_api.jobs.state.job import ACCEPTED, Job
+from inference_api.jobs.state.job import QUEUED, Job
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
 from inference_api.shared.job_times import JobTimes
@@ -53,7 +53,7 @@ class QueueBackend:
         A message is known to be gone if the queue is empty. Otherwise it is sent again each time that the job's age has
         doubled, and shortly before it is too late to start. So a job that just waits in a long queue gets few messages.
         """
-        if job.state != ACCEPTED:
+        if job.state != QUEUED:
             return
         now = self._runtime.now()
         is_last_look = self._times.latest_start(job.deadline) - now < LONGEST_LOOK_IN_SECONDS

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-ACCEPTED, SUBMITTED = "ACCEPTED", "SUBMITTED"
+# The states as the rows hold them; the values of rows that exist can't change.
+QUEUED, RUNNING = "ACCEPTED", "SUBMITTED"
 SUCCEEDED, FAILED, EXPIRED, CANCELLED = "SUCCEEDED", "FAILED", "EXPIRED", "CANCELLED"
-OPEN = (ACCEPTED, SUBMITTED)
+OPEN = (QUEUED, RUNNING)
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
 # The status that callers see. A running job is handed to the model, and may still wait in the model's own queue.
 SHOWN = {
-    ACCEPTED: "queued",
-    SUBMITTED: "running",
+    QUEUED: "queued",
+    RUNNING: "running",
     SUCCEEDED: "succeeded",
     FAILED: "failed",
     EXPIRED: "expired",

@@ -6,7 +6,7 @@ tests explore every order of these same functions.
 
 from dataclasses import replace
 
-from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.job import CANCELLED, EXPIRED, FAILED, QUEUED, RUNNING, SUCCEEDED, Job, Output
 from inference_api.shared.job_times import JobTimes
 
 MAX_ATTEMPTS = 3
@@ -21,7 +21,7 @@ def accept(job_id: str, owner: str, now: float, times: JobTimes) -> Job:
     return Job(
         id=job_id,
         owner=owner,
-        state=ACCEPTED,
+        state=QUEUED,
         accepted_at=now,
         deadline=now + times.deadline,
         due_at=now + FIRST_LOOK_IN_SECONDS,
@@ -31,7 +31,7 @@ def accept(job_id: str, owner: str, now: float, times: JobTimes) -> Job:
 
 def note_sent(job: Job, now: float) -> Job | None:
     """Note that the queue holds a message for the job."""
-    return replace(job, sent_at=now) if job.state == ACCEPTED else None
+    return replace(job, sent_at=now) if job.state == QUEUED else None
 
 
 def claim(job: Job, now: float, times: JobTimes) -> Job | None:
@@ -44,7 +44,7 @@ def claim(job: Job, now: float, times: JobTimes) -> Job | None:
     lease = now + LEASE_IN_SECONDS
     due_at = lease if job.due_at is None else min(job.due_at, lease)
     attempts = job.attempts + 1
-    return replace(job, state=SUBMITTED, attempts=attempts, claimed_at=now, lease_until=lease, due_at=due_at)
+    return replace(job, state=RUNNING, attempts=attempts, claimed_at=now, lease_until=lease, due_at=due_at)
 
 
 def renew(job: Job, claimed: Job, now: float) -> Job | None:
@@ -152,7 +152,7 @@ def _settle(job: Job, now: float) -> Job:
         return job if job.may_be_running else _rest(replace(job, holds_slot=False))
     soon = now + FIRST_LOOK_IN_SECONDS
     job = replace(job, due_at=soon if job.due_at is None else min(job.due_at, soon))
-    return job if job.may_be_running else replace(job, state=ACCEPTED, sent_at=0)
+    return job if job.may_be_running else replace(job, state=QUEUED, sent_at=0)
 
 
 def _conclude(job: Job, now: float, times: JobTimes) -> Job:

@@ -20,7 +20,7 @@ def line(custom_id: str, **more: Any) -> bytes:
     return json.dumps(request, ensure_ascii=False).encode()
 
 
-def check(raw: bytes) -> input_lines.Checked:
+def check(raw: bytes) -> input_lines.CheckedInput:
     return check_input([raw], ENDPOINT, ["m"], 1000)
 
 

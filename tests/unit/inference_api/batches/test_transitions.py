@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from inference_api.batches import transitions
 from inference_api.batches.batch import ENDED, Batch, Block
-from inference_api.batches.plan import KINDS, Line, Step, kind_to_join, next_step, plan_block
+from inference_api.batches.plan import KINDS, LineState, Step, kind_to_join, next_step, plan_block
 
 BLOCKS = 2
 LATE = 1000.0
@@ -87,8 +87,8 @@ def test_a_step_that_knows_less_than_another_takes_no_line_back_from_the_counts(
 
 
 def test_lines_of_a_block_wait_for_the_slowest_and_are_cancelled_when_the_batch_ends_early() -> None:
-    lines = [Line.SUCCEEDED, Line.WAITING, Line.OPEN, Line.REFUSED]
+    lines = [LineState.SUCCEEDED, LineState.WAITING, LineState.OPEN, LineState.REFUSED]
     assert plan_block(lines, draining=False) == ([1], [], False)
     assert plan_block(lines, draining=True) == ([], [2], False)
-    assert plan_block([Line.SUCCEEDED, Line.WAITING], draining=True).is_over
-    assert plan_block([Line.SUCCEEDED, Line.REFUSED, Line.UNSUCCESSFUL], draining=False).is_over
+    assert plan_block([LineState.SUCCEEDED, LineState.WAITING], draining=True).is_over
+    assert plan_block([LineState.SUCCEEDED, LineState.REFUSED, LineState.UNSUCCESSFUL], draining=False).is_over

@@ -105,7 +105,7 @@ def sagemaker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return client
 
     def forget() -> None:
-        routes.endpoint.cache_clear()
+        routes.streaming_endpoint.cache_clear()
         key_usage.cache_clear()
         deployed_engine.endpoint_status.cache_clear()
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference_api.jobs.state.items import from_item, idempotency_key, to_item
-from inference_api.jobs.state.job import ACCEPTED, CANCELLED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.job import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED, Job, Output
 
 ID = "0123456789abcdef" * 2
 TIMES = st.integers(1_700_000_000_000, 2_000_000_000_000).map(lambda milliseconds: milliseconds / 1000)
@@ -25,7 +25,7 @@ JOBS = st.builds(
     Job,
     id=st.text("0123456789abcdef", min_size=32, max_size=32),
     owner=st.text("0123456789abcdef", min_size=32, max_size=32),
-    state=st.sampled_from([ACCEPTED, SUBMITTED, SUCCEEDED, FAILED, CANCELLED]),
+    state=st.sampled_from([QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED]),
     accepted_at=TIMES,
     deadline=TIMES,
     due_at=st.none() | TIMES,
@@ -79,7 +79,7 @@ def test_a_row_of_a_later_version_can_be_read(job: Job) -> None:
 
 
 def test_newer_jobs_are_listed_first() -> None:
-    older = Job(ID, "owner", ACCEPTED, accepted_at=999_999_999.5, deadline=0, due_at=None)
+    older = Job(ID, "owner", QUEUED, accepted_at=999_999_999.5, deadline=0, due_at=None)
     newer = replace(older, accepted_at=1_000_000_000.0)
     assert to_item(older)["listed_at"]["S"] < to_item(newer)["listed_at"]["S"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inference_api.jobs.state import transitions
-from inference_api.jobs.state.job import ACCEPTED, CANCELLED, EXPIRED, FAILED, SUBMITTED, SUCCEEDED, Job, Output
+from inference_api.jobs.state.job import CANCELLED, EXPIRED, FAILED, QUEUED, RUNNING, SUCCEEDED, Job, Output
 from inference_api.shared.job_times import JobTimes
 
 TIMES = JobTimes(deadline=3600, retention=7200, invocation_timeout=60)
@@ -34,7 +34,7 @@ def failed(job: Job, attempt: int, *, now: float = NOW, refused: bool = False) -
 
 def test_a_claim_is_alone_while_its_lease_runs() -> None:
     job = claimed()
-    assert (job.state, job.attempts) == (SUBMITTED, 1)
+    assert (job.state, job.attempts) == (RUNNING, 1)
     assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS - 1, TIMES) is None
     assert transitions.claim(job, NOW + transitions.LEASE_IN_SECONDS, TIMES)
 
@@ -60,7 +60,7 @@ def test_an_attempt_that_did_not_run_does_not_count() -> None:
     for _ in range(10):
         given_back = transitions.give_back(job, 1, NOW, TIMES)
         assert given_back
-        assert (given_back.state, given_back.attempts) == (ACCEPTED, 0)
+        assert (given_back.state, given_back.attempts) == (QUEUED, 0)
         again = transitions.claim(given_back, NOW, TIMES)
         assert again
         job = again
@@ -70,7 +70,7 @@ def test_a_failure_is_tried_again_and_the_third_one_is_final() -> None:
     job = accepted()
     for attempt in (1, 2):
         job = failed(transitions.claim(job, NOW, TIMES) or job, attempt)
-        assert job.state == ACCEPTED
+        assert job.state == QUEUED
     job = failed(transitions.claim(job, NOW, TIMES) or job, 3)
     assert (job.state, job.error_code, job.holds_slot) == (FAILED, "model_error", False)
 
@@ -81,7 +81,7 @@ def test_a_request_that_the_model_refuses_is_final_at_once() -> None:
 
 def test_a_refusal_waits_for_an_attempt_that_may_still_bring_an_output() -> None:
     job = failed(claimed(attempts=2), 1, refused=True)
-    assert job.state == SUBMITTED
+    assert job.state == RUNNING
     assert transitions.claim(job, NOW + 1000, TIMES) is None
     ended = transitions.succeed(job, OUTPUT._replace(attempt=2), NOW, TIMES)
     assert ended
@@ -137,7 +137,7 @@ def test_a_lease_that_was_not_over_before_the_look_loses_no_attempt() -> None:
     assert transitions.lose_attempt(job, 1, "attempt_lost", over - 1, TIMES) is None
     lost = transitions.lose_attempt(job, 1, "attempt_lost", over, TIMES)
     assert lost
-    assert lost.state == ACCEPTED
+    assert lost.state == QUEUED
     again = transitions.claim(lost, over, TIMES)
     assert again
     assert transitions.lose_attempt(again, 1, "attempt_lost", over, TIMES) is None
