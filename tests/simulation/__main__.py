@@ -10,10 +10,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lambda_src"))
 
+from simulation.callers.trial import MODES, Trial
 from simulation.scorecard import Scorecard
-from simulation.story import story
-from simulation.trial import MODES, Trial
-from simulation.world import World
+from simulation.world.story import story
+from simulation.world.world import World
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -32,8 +32,8 @@ from inference_api.shared import errors
 from inference_api.shared.conditional_writes import ConditionalWrites
 from inference_api.worker import tender_plan
 from inference_api.worker.resident_worker import ResidentWorker
-from simulation.callers import Habits
-from simulation.faults import Rates
+from simulation.callers.job_callers import Habits
+from simulation.runtime.faults import Rates
 
 ASYNC, REALTIME, EC2 = "async", "realtime", "ec2"
 EXISTS, ENDS_IN_TIME = "i1_an_accepted_job_exists", "i1_every_job_ends_in_time"

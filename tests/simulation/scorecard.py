@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from simulation.callers.trial import Trial
 from simulation.invariants.check import breaches
 from simulation.invariants.invariant import Breach
-from simulation.trial import Trial
-from simulation.world import World
+from simulation.world.world import World
 
 # The invariants behind each count; breaches of the others are counted together.
 COUNTS = {

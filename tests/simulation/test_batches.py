@@ -8,11 +8,11 @@ from inference_api.batches import driver, join
 from inference_api.handlers import batches
 from simulation.aws import s3
 from simulation.aws.dynamodb import DynamoDb
-from simulation.callers import Habits
-from simulation.faults import Rates
+from simulation.callers.job_callers import Habits
+from simulation.callers.trial import MODES, Trial
 from simulation.invariants.check import breaches
-from simulation.trial import MODES, Trial
-from simulation.world import World
+from simulation.runtime.faults import Rates
+from simulation.world.world import World
 
 SMALL: dict[str, Any] = {"jobs": 3, "after_retention": False, "unknown_messages": 0, "habits": Habits.only_submit()}
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from inference_api.jobs.state import transitions
-from simulation import deployment
-from simulation.callers import Habits
-from simulation.faults import Rates
+from simulation.callers.job_callers import Habits
+from simulation.callers.trial import Trial
 from simulation.invariants.check import NAMES, breaches
 from simulation.mutants import EXPLORED, TRIED, Mutant
-from simulation.trial import Trial
-from simulation.world import World
+from simulation.runtime.faults import Rates
+from simulation.world import deployment
+from simulation.world.world import World
 
 SMALL: dict[str, Any] = {
     "jobs": 60,

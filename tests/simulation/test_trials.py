@@ -10,15 +10,15 @@ from multiprocessing import get_context
 import pytest
 
 from inference_api.jobs.state.transitions import LEASE_IN_SECONDS
-from simulation.callers import Habits
-from simulation.deployment import MAX_RECEIVES
-from simulation.faults import Rates
-from simulation.history import Row
+from simulation.callers.history import Row
+from simulation.callers.job_callers import Habits
+from simulation.callers.trial import COMPOSITIONS, MODES, Trial
 from simulation.invariants.check import breaches
-from simulation.model import Run
+from simulation.runtime.faults import Rates
+from simulation.runtime.model import Run
 from simulation.scorecard import Scorecard
-from simulation.trial import COMPOSITIONS, MODES, Trial
-from simulation.world import SWEEP_EVERY, World
+from simulation.world.deployment import MAX_RECEIVES
+from simulation.world.world import SWEEP_EVERY, World
 
 FAULTS_OF_ALL = {
     *("crash before", "crash after", "error without effect", "error after the effect"),

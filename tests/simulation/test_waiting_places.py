@@ -11,11 +11,11 @@ from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table
 from simulation.aws.transactions import Transactions
-from simulation.callers import Habits
-from simulation.faults import Rates
-from simulation.scheduler import Scheduler
-from simulation.trial import Trial
-from simulation.world import World
+from simulation.callers.job_callers import Habits
+from simulation.callers.trial import Trial
+from simulation.runtime.faults import Rates
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.world import World
 
 ALICE, BOB, CAROL = "a" * 32, "b" * 32, "c" * 32
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from inference_api.handlers import every_minute, route
-from simulation import deployment
-from simulation.trial import MODES
-from simulation.world import SWEEP_EVERY
+from simulation.callers.trial import MODES
+from simulation.world import deployment
+from simulation.world.world import SWEEP_EVERY
 from support.template_parts import Template, all_of, functions, properties, referred
 
 SNAPSHOTS = Path(__file__).parents[1] / "templates" / "__snapshots__" / "test_snapshots"

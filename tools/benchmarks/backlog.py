@@ -11,8 +11,8 @@ from inference_api.jobs.state.job import RUNNING, Job
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS, accept
 from inference_api.shared.job_times import JobTimes
 from simulation.aws.table_items import size
-from simulation.functions import Invocation
-from simulation.trial import MODES
+from simulation.callers.trial import MODES
+from simulation.runtime.functions import Invocation
 from tools.benchmarks.metered_deployment import START, MeteredDeployment
 from tools.benchmarks.pairs import Figure, work
 from tools.benchmarks.prices import dollars_per_million

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from statistics import median
 
-from simulation.gateway import Gateway
-from simulation.model import body_for
+from simulation.runtime.gateway import Gateway
+from simulation.runtime.model import body_for
 from tools.benchmarks import backlog
 from tools.benchmarks.metered_deployment import MeteredDeployment, Used, nothing_used
 from tools.benchmarks.pairs import Figure, work

@@ -8,11 +8,11 @@ from random import Random
 
 from simulation.aws.table import Write
 from simulation.aws.table_items import Units
-from simulation.deployment import Deployment
-from simulation.faults import Faults, Rates
-from simulation.functions import Invocation, Log
-from simulation.scheduler import Scheduler
-from simulation.trial import Trial
+from simulation.callers.trial import Trial
+from simulation.runtime.faults import Faults, Rates
+from simulation.runtime.functions import Invocation, Log
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.deployment import Deployment
 
 START = 1_795_219_200.0
 DYNAMODB_PAGE_IN_BYTES = 2**20

@@ -10,9 +10,9 @@ from typing import Any
 
 from simulation.aws.errors import Refusal
 from simulation.aws.s3 import Bucket
-from simulation.faults import Faults
-from simulation.model import Answer, Model, Run
-from simulation.scheduler import Scheduler
+from simulation.runtime.faults import Faults
+from simulation.runtime.model import Answer, Model, Run
+from simulation.runtime.scheduler import Scheduler
 
 
 @dataclass

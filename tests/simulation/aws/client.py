@@ -29,8 +29,8 @@ from botocore.validate import ParamValidator
 
 from inference_api.shared.runtime import OutOfTimeError, time_for_a_try
 from simulation.aws.errors import Refusal
-from simulation.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
-from simulation.functions import Functions
+from simulation.runtime.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
+from simulation.runtime.functions import Functions
 
 # Each service has its own error code for throttling.
 _THROTTLES = {

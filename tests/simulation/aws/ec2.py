@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from simulation.aws.errors import Refusal
-from simulation.faults import Faults
-from simulation.scheduler import Scheduler
+from simulation.runtime.faults import Faults
+from simulation.runtime.scheduler import Scheduler
 
 PENDING, RUNNING, STOPPING, STOPPED, TERMINATED = "pending", "running", "stopping", "stopped", "terminated"
 STACK = "simulated"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from simulation.aws.errors import Refusal
-from simulation.faults import Faults
-from simulation.scheduler import Scheduler
+from simulation.runtime.faults import Faults
+from simulation.runtime.scheduler import Scheduler
 
 MAX_ENTRIES = 10
 

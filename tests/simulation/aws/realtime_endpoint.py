@@ -11,9 +11,9 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.response import StreamingBody
 
 from simulation.aws.errors import Refusal
-from simulation.faults import Faults
-from simulation.model import Answer, Model
-from simulation.scheduler import Scheduler, Signal
+from simulation.runtime.faults import Faults
+from simulation.runtime.model import Answer, Model
+from simulation.runtime.scheduler import Scheduler, Signal
 
 MAX_SECONDS = 60
 PIECES, SECONDS_BETWEEN_PIECES = 10, 0.5

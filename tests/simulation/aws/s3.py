@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from botocore.response import StreamingBody
 
 from simulation.aws.errors import Refusal
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 _MOST_KEYS = 1000
 _MOST_PARTS_OF_A_PAGE = 2  # S3: 1000

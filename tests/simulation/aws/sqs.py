@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from simulation.aws.errors import Refusal
-from simulation.faults import Faults
-from simulation.scheduler import Scheduler, Signal
+from simulation.runtime.faults import Faults
+from simulation.runtime.scheduler import Scheduler, Signal
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simulation.aws.expressions import Item
 from simulation.aws.table_index import TableIndex
 from simulation.aws.table_items import Units
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 KEPT_VERSIONS_SECONDS = 5
 LATEST_TTL_DELETION_IN_SECONDS = 48 * 3600

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from simulation.aws.errors import Refusal, invalid
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 TOKEN_SECONDS = 600
 MAX_WRITES = 100

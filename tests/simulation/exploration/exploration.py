@@ -17,7 +17,7 @@ from inference_api.shared import runtime
 from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
 from simulation.aws.ec2 import STOPPED
 from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE
-from simulation.deployment import Deployment, clear_caches
+from simulation.callers.trial import Trial
 from simulation.exploration.functions import RETENTION_IN_SECONDS, BrokenError, Functions
 from simulation.exploration.machine_turn import INSTANCE
 from simulation.exploration.replay import TURN, Chance, Replay
@@ -35,11 +35,11 @@ from simulation.exploration.state import (
     TOO_LATE,
     State,
 )
-from simulation.faults import Faults, Rates
-from simulation.gateway import http_event
-from simulation.model import body_for
-from simulation.scheduler import Scheduler
-from simulation.trial import Trial
+from simulation.runtime.faults import Faults, Rates
+from simulation.runtime.gateway import http_event
+from simulation.runtime.model import body_for
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.deployment import Deployment, clear_caches
 
 START = 1000.0
 # The latest start of an attempt is 100 s after acceptance, so that a lease of 120 s may still be held then.

@@ -23,7 +23,7 @@ from simulation.invariants.changes import (
     broken_by_invocation,
     broken_by_output,
 )
-from simulation.model import CANARY
+from simulation.runtime.model import CANARY
 
 Outcome = tuple[str, State]  # how the call ended, and the state afterwards
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from botocore.config import Config
 
-from simulation.deployment import HANDLERS
 from simulation.exploration import machine_turn
+from simulation.world.deployment import HANDLERS
 
 TURN = "machine_turn"
 _HANDLERS = {**HANDLERS, TURN: machine_turn.handler}

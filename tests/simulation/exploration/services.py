@@ -11,12 +11,12 @@ from simulation.aws.s3 import Bucket
 from simulation.aws.table import Table
 from simulation.aws.table_index import TableIndex
 from simulation.aws.transactions import Transactions
-from simulation.deployment import INDEXES
+from simulation.callers.history import Row
 from simulation.exploration.replay import Call
 from simulation.exploration.state import FAILED, OUTPUT, REFUSED, Attempt, State
-from simulation.history import Row
-from simulation.model import answer_to
-from simulation.scheduler import Scheduler
+from simulation.runtime.model import answer_to
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.deployment import INDEXES
 
 ANSWER = answer_to("prompt", 1, 10)
 BUCKET, TABLE = "job-files", "jobs"

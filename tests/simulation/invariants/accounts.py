@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS
-from simulation.history import account_of
+from simulation.callers.history import account_of
 from simulation.invariants.invariant import Story, invariant
-from simulation.world import World
+from simulation.world.world import World
 
 
 @invariant

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from simulation.batch_callers import ENDED, FollowedBatch
+from simulation.callers.batch_callers import ENDED, FollowedBatch
 from simulation.invariants.invariant import Story, invariant
-from simulation.model import prompt_answered
-from simulation.world import World
+from simulation.runtime.model import prompt_answered
+from simulation.world.world import World
 
 _UNEXECUTED = {"cancelled": "batch_cancelled", "expired": "batch_expired"}
 

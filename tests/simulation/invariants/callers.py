@@ -4,9 +4,9 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from simulation.gateway import ROUTES
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, when
-from simulation.world import World
+from simulation.runtime.gateway import ROUTES
+from simulation.world.world import World
 
 _FOR_LIFE = ("id", "owner", "accepted_at", "deadline", "listed_at")
 

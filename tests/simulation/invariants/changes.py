@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from inference_api.jobs.state import transitions
-from simulation.history import Row
+from simulation.callers.history import Row
 
 Broken = tuple[str, str]  # invariant and story
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import inf
 
 from simulation.aws.realtime_endpoint import MAX_SECONDS
-from simulation.history import Row
+from simulation.callers.history import Row
 from simulation.invariants import accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects
 from simulation.invariants.changes import (
     CHECKED_AT_CHANGES,
@@ -17,7 +17,7 @@ from simulation.invariants.changes import (
     broken_by_output,
 )
 from simulation.invariants.invariant import INVARIANTS, Breach, row_at, when
-from simulation.world import World
+from simulation.world.world import World
 
 Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin and end
 

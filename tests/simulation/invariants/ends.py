@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from inference_api.jobs.state.transitions import MAX_ATTEMPTS
-from simulation.callers import FINAL
-from simulation.history import Exchange
+from simulation.callers.history import Exchange
+from simulation.callers.job_callers import FINAL
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, row_at, when
-from simulation.model import REFUSED
-from simulation.world import World
+from simulation.runtime.model import REFUSED
+from simulation.world.world import World
 
 # Two functions may end a job at once, each at its own time.
 _LONGEST_CALL_IN_SECONDS = 90

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from simulation.history import Row
-from simulation.model import prompt_of
-from simulation.world import START, World
+from simulation.callers.history import Row
+from simulation.runtime.model import prompt_of
+from simulation.world.world import START, World
 
 Story = tuple[str, str]
 Check = Callable[[World], Iterator[Story]]

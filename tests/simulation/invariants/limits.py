@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from simulation.invariants.invariant import Story, invariant, when
-from simulation.world import World
+from simulation.world.world import World
 
 
 @invariant

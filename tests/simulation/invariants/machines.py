@@ -11,7 +11,7 @@ from inference_api.worker.tender_plan import GRACE_IN_SECONDS
 from simulation.aws.ec2 import PENDING, RUNNING, STOPPED, TERMINATED, Instance
 from simulation.aws.table import LONGEST_INDEX_LAG_IN_SECONDS
 from simulation.invariants.invariant import Story, invariant, when
-from simulation.world import World
+from simulation.world.world import World
 
 Interval = tuple[float, float]
 # A tender may fail a few times in a row.

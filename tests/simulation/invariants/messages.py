@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from simulation.invariants.invariant import Story, invariant
-from simulation.world import World
+from simulation.world.world import World
 
 
 @invariant

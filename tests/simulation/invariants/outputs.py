@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simulation.history import Row
+from simulation.callers.history import Row
 from simulation.invariants.invariant import Story, invariant, prompt_of_job, when
-from simulation.model import prompt_answered
-from simulation.world import World
+from simulation.runtime.model import prompt_answered
+from simulation.world.world import World
 
 
 @invariant

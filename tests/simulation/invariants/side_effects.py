@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 
 from simulation.invariants.invariant import Story, invariant, when
-from simulation.model import CANARY
-from simulation.world import World
+from simulation.runtime.model import CANARY
+from simulation.world.world import World
 
 MAX_ROW_BYTES = 1024
 SHOWN = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulation.scheduler import Killed, Scheduler, Signal
+from simulation.runtime.scheduler import Killed, Scheduler, Signal
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from simulation.__main__ import main
-from simulation.faults import Rates
+from simulation.callers.trial import Trial
 from simulation.mutants import EXPLORED, TRIED
+from simulation.runtime.faults import Rates
 from simulation.scorecard import Scorecard
-from simulation.trial import Trial
-from simulation.world import World
+from simulation.world.world import World
 
 HARSH = Rates(unknown_outcome=0.2, duplicate_message=1.0, lost_message=0.3, model_error=0.3)
 SMALL: dict[str, Any] = {"jobs": 60, "arrivals": 200, "owners": 10, "deadline": 1800, "invocation_timeout": 300}

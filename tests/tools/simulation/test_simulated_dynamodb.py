@@ -11,7 +11,7 @@ from simulation.aws.errors import Refusal
 from simulation.aws.table import Lags, Table
 from simulation.aws.table_index import TableIndex
 from simulation.aws.transactions import Transactions
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 Do = Callable[..., Any]
 

@@ -12,10 +12,10 @@ from simulation.aws.ec2 import Ec2, Instance
 from simulation.aws.errors import Refusal
 from simulation.aws.s3 import Bucket
 from simulation.aws.sqs import Queue
-from simulation.event_source import EventSource
-from simulation.faults import CRASH_AFTER, ERROR, Faults, Rates
-from simulation.functions import Functions
-from simulation.scheduler import Scheduler
+from simulation.runtime.faults import CRASH_AFTER, ERROR, Faults, Rates
+from simulation.runtime.functions import Functions
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.event_source import EventSource
 
 START = 1_000_000.0
 

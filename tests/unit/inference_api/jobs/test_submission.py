@@ -24,7 +24,7 @@ from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table
 from simulation.aws.transactions import Transactions
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 OWNER = "a" * 32
 # Four bytes a token, and the answer's limit.

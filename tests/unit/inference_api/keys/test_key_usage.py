@@ -20,7 +20,7 @@ from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.errors import Refusal
 from simulation.aws.table import Table
 from simulation.aws.transactions import Transactions
-from simulation.scheduler import Scheduler
+from simulation.runtime.scheduler import Scheduler
 
 NEW_YEARS_EVE = 1_798_761_540.0  # 2026-12-31T23:59:00Z
 

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from simulation.aws.s3 import Bucket
-from simulation.gateway import Gateway, Reply
-from simulation.model import CANARY, REFUSED
-from simulation.scheduler import Scheduler
+from simulation.runtime.gateway import Gateway, Reply
+from simulation.runtime.model import CANARY, REFUSED
+from simulation.runtime.scheduler import Scheduler
 
 ENDED = ("failed", "completed", "expired", "cancelled")
 _TURNS = 40

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from simulation.world import START, World
+from simulation.world.world import START, World
 
 _OMITTED = {"pk", "v", "version", "writer", "id", "owner", "listed_at", "due_shard"}
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from simulation.faults import Faults
-from simulation.functions import Functions
-from simulation.scheduler import Scheduler
+from simulation.runtime.faults import Faults
+from simulation.runtime.functions import Functions
+from simulation.runtime.scheduler import Scheduler
 
 TIMEOUT_IN_SECONDS = 29
 # Of each caller's key; nobody reaches them.

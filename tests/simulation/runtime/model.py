@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from simulation.faults import Faults
-from simulation.scheduler import Scheduler, Timer
+from simulation.runtime.faults import Faults
+from simulation.runtime.scheduler import Scheduler, Timer
 
 # In every prompt and answer, so that a leak into a log, a row or an event is found.
 CANARY = "canary-c0ffee"

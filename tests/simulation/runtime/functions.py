@@ -12,9 +12,9 @@ from math import inf
 from random import Random
 from typing import Any
 
-from simulation.faults import Faults
-from simulation.model import CANARY
-from simulation.scheduler import Killed, Scheduler, Signal, Task
+from simulation.runtime.faults import Faults
+from simulation.runtime.model import CANARY
+from simulation.runtime.scheduler import Killed, Scheduler, Signal, Task
 from support.whole_answers import whole
 
 Handler = Callable[[Any, Any], Any]

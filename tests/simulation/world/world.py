@@ -9,16 +9,16 @@ from random import Random
 from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS
 from simulation.aws.ec2 import STOPPED, TERMINATED
 from simulation.aws.realtime_endpoint import MAX_SECONDS
-from simulation.batch_callers import BatchCallers
-from simulation.callers import Callers
-from simulation.deployment import Deployment
-from simulation.direct_callers import DirectCallers
-from simulation.faults import Faults
-from simulation.functions import Invocation, Log
-from simulation.gateway import Gateway
-from simulation.history import History
-from simulation.scheduler import Scheduler
-from simulation.trial import Trial
+from simulation.callers.batch_callers import BatchCallers
+from simulation.callers.direct_callers import DirectCallers
+from simulation.callers.history import History
+from simulation.callers.job_callers import Callers
+from simulation.callers.trial import Trial
+from simulation.runtime.faults import Faults
+from simulation.runtime.functions import Invocation, Log
+from simulation.runtime.gateway import Gateway
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.deployment import Deployment
 
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0

@@ -17,11 +17,11 @@ from inference_api.shared import errors, runtime
 from inference_api.shared.settings import job_settings, machine_settings
 from inference_api.worker.resident_worker import LONG_POLL, ResidentWorker
 from simulation.aws.ec2 import RUNNING, Ec2, Instance
-from simulation.faults import Faults
-from simulation.functions import Functions, Invocation
-from simulation.model import Answer as ModelAnswer
-from simulation.model import Model, Run
-from simulation.scheduler import Scheduler, Signal, Task
+from simulation.runtime.faults import Faults
+from simulation.runtime.functions import Functions, Invocation
+from simulation.runtime.model import Answer as ModelAnswer
+from simulation.runtime.model import Model, Run
+from simulation.runtime.scheduler import Scheduler, Signal, Task
 
 WORKER = "resident_worker"
 _BOOT_IN_SECONDS = 60

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from simulation.gateway import Gateway
-from simulation.model import CANARY
-from simulation.scheduler import Scheduler
+from simulation.runtime.gateway import Gateway
+from simulation.runtime.model import CANARY
+from simulation.runtime.scheduler import Scheduler
 
 OWNERS = 3
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from simulation.aws.expressions import Item
 from simulation.aws.table import Write
-from simulation.gateway import Reply
+from simulation.runtime.gateway import Reply
 
 OPEN_STATES = ("ACCEPTED", "SUBMITTED")
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from simulation.callers import Habits
-from simulation.faults import Rates
+from simulation.callers.job_callers import Habits
+from simulation.runtime.faults import Rates
 
 _SECONDS_BETWEEN_JOBS = 7.0
 _JOBS_FOR_A_BATCH = 300

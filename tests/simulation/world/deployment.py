@@ -37,14 +37,14 @@ from simulation.aws.sqs import Queue
 from simulation.aws.table import Table
 from simulation.aws.table_index import TableIndex
 from simulation.aws.transactions import Transactions
-from simulation.event_source import EventSource
-from simulation.faults import Faults
-from simulation.functions import Functions, Handler, Invocation
-from simulation.gateway import ROUTES
-from simulation.machines import Machines
-from simulation.model import Model, Run
-from simulation.scheduler import Scheduler
-from simulation.trial import Trial
+from simulation.callers.trial import Trial
+from simulation.runtime.faults import Faults
+from simulation.runtime.functions import Functions, Handler, Invocation
+from simulation.runtime.gateway import ROUTES
+from simulation.runtime.model import Model, Run
+from simulation.runtime.scheduler import Scheduler
+from simulation.world.event_source import EventSource
+from simulation.world.machines import Machines
 
 HANDLERS: dict[str, Handler] = {
     "submit_job": submit_job.handler,

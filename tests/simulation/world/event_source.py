@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from simulation.aws.sqs import Message, Queue
-from simulation.functions import Function, Invocation
-from simulation.scheduler import Scheduler
+from simulation.runtime.functions import Function, Invocation
+from simulation.runtime.scheduler import Scheduler
 
 
 @dataclass

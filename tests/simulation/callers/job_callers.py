@@ -6,10 +6,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from simulation.gateway import Gateway, Reply
-from simulation.history import Exchange, History
-from simulation.model import REFUSED, body_for
-from simulation.scheduler import Scheduler
+from simulation.callers.history import Exchange, History
+from simulation.runtime.gateway import Gateway, Reply
+from simulation.runtime.model import REFUSED, body_for
+from simulation.runtime.scheduler import Scheduler
 
 LONGEST_PAUSE_IN_SECONDS = 900
 FINAL = ("succeeded", "failed", "expired", "cancelled")

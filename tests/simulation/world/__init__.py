@@ -1,0 +1,1 @@
+"""One deployment in memory, and the run of a trial on it."""
