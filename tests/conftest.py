@@ -16,11 +16,11 @@ from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from support.hub_server import HubServer
-from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
-from support.s3_recorder import S3Recorder
-from support.small_stacks import REGION, delete_stacks
+from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
+from support.stacks.small_stacks import REGION, delete_stacks
 from support.staging_runs import BUCKET, FILES, MODEL, Staging
+from support.stand_ins.hub_server import HubServer
+from support.stand_ins.s3_recorder import S3Recorder
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
 

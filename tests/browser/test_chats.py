@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
-from support.stand_in_api import Call, Reply, StandInApi, chat_chunks
+from support.stand_ins.api import Call, Reply, StandInApi, chat_chunks
 
 CHAT = {"chat_template": True, "streams": ["chat", "text"]}
 

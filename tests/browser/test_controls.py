@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
-from support.stand_in_api import Call, StandInApi
+from support.stand_ins.api import Call, StandInApi
 
 ANSWER = [{"generated_text": " and far"}]
 

@@ -20,7 +20,7 @@ from local_cloud.cloud import LocalCloud, free_port
 from slipway.stack.api import DeployedApi
 from slipway.stack.deployed_stack import find_stack
 from slipway.stack.signing_proxy import USUAL_PORT, SigningProxy, proxy_for
-from support.deployed_stacks import Apis
+from support.stacks.deployed_stacks import Apis
 
 NAME = "playground"
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 8}}

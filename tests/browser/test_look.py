@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from browser.conftest import Visit
-from support.stand_in_api import Answerer, StandInApi, chat_chunks
+from support.stand_ins.api import Answerer, StandInApi, chat_chunks
 
 ANSWERS: dict[str, Answerer] = {"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 400}])}
 MARKDOWN = "# A\n\n```python\n" + "x" * 400 + "\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [l](https://example.com)\n"

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
 from support.patience import wait_for
-from support.stand_in_api import Call, Reply, StandInApi
+from support.stand_ins.api import Call, Reply, StandInApi
 
 TEXT = " and far away"
 CLOCK = datetime.now(UTC) + timedelta(hours=1)  # of a page whose clock stands still

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from browser.conftest import Visit
 from support.patience import wait_for
-from support.stand_in_api import Answerer, Call, Reply, StandInApi, chat_chunks
+from support.stand_ins.api import Answerer, Call, Reply, StandInApi, chat_chunks
 
 CHAT = {"chat_template": True, "streams": ["chat", "text"]}
 

@@ -41,7 +41,7 @@ def served() -> Iterator[Mapping[str, Served]]:
     """Every deployment of this folder by its name, on one local cloud."""
     os.environ["no_proxy"] = ",".join(filter(None, (os.environ.get("no_proxy"), "127.0.0.1")))
     path = {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in (".", "constructs", "lambda_src", "tests"))}
-    command = [str(ROOT / ".venv/bin/python"), "-m", "support.served_deployments", *map(str, DEPLOYMENTS)]
+    command = [str(ROOT / ".venv/bin/python"), "-m", "support.stacks.served_deployments", *map(str, DEPLOYMENTS)]
     with subprocess.Popen(
         command, cwd=ROOT, env=os.environ | path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

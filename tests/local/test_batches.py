@@ -7,8 +7,8 @@ import pytest
 
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Apis, caller_of
 from support.patience import wait_for
+from support.stacks.deployed_stacks import Apis, caller_of
 
 ENDPOINT = "/v1/chat/completions"
 BOUNDARY = "line-between"

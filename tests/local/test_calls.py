@@ -11,7 +11,7 @@ from botocore.credentials import Credentials
 
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Apis, ended
+from support.stacks.deployed_stacks import Apis, ended
 
 
 def texts(answer: Any) -> list[str]:

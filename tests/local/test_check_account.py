@@ -20,7 +20,7 @@ from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
 from slipway.account.account_findings import add_account_findings
 from slipway.checking.check import check as check_file
-from support.small_stacks import statement
+from support.stacks.small_stacks import statement
 
 REGION, BUCKET = "eu-north-1", "checked-weights"
 TYPE = "ml.g6.2xlarge"

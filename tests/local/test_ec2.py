@@ -16,10 +16,10 @@ from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from slipway.measuring.figures.results import read
 from support.command import Command, command_on
-from support.deployed_stacks import deployed, edited, resource_ids
-from support.machines import forget_faults, machines, order_fault, wait_for_state
 from support.patience import wait_for
-from support.template_parts import Template
+from support.stacks.deployed_stacks import deployed, edited, resource_ids
+from support.stacks.machines import forget_faults, machines, order_fault, wait_for_state
+from support.templates.template_parts import Template
 
 # As people sent it to the published service.
 PUBLISHED = {"prompt": "Hello there", "num_samples": 2, "length": 12, "temperature": 0.7, "top_p": 0.9, "top_n": 40}

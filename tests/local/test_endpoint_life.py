@@ -19,9 +19,9 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from support.command import command_on
-from support.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.patience import wait_for
-from support.template_parts import Template, functions, policies, properties, variant
+from support.stacks.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
+from support.templates.template_parts import Template, functions, policies, properties, variant
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

@@ -12,9 +12,9 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import Credentials, LocalCloud
-from support.deployed_stacks import Answer, Apis, assert_refused, containers, deployed, ended
-from support.ordered_faults import OrderedFaults
 from support.patience import wait_for
+from support.stacks.deployed_stacks import Answer, Apis, assert_refused, containers, deployed, ended
+from support.stacks.ordered_faults import OrderedFaults
 
 CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
 

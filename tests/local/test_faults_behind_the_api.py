@@ -7,9 +7,9 @@ import pytest
 
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Change, assert_refused, containers, deployed, edited
 from support.patience import wait_for
-from support.template_parts import Template, functions, properties, resources
+from support.stacks.deployed_stacks import Change, assert_refused, containers, deployed, edited
+from support.templates.template_parts import Template, functions, properties, resources
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

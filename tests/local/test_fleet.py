@@ -21,11 +21,11 @@ from slipway.fleet.deployed_set import Place
 from slipway.fleet.status import state_of
 from stacks.fleet_rendering import render_fleet
 from stacks.fleet_stack import FleetStack
-from support.deployed_stacks import update
-from support.organizations import Organization, Sets
 from support.patience import wait_for
-from support.portable_templates import resolution
-from support.template_parts import properties
+from support.stacks.deployed_stacks import update
+from support.stand_ins.organizations import Organization, Sets
+from support.templates.portable_templates import resolution
+from support.templates.template_parts import properties
 
 NAME, REGIONS = "trio", ["us-east-1", "eu-west-1"]
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}

@@ -6,8 +6,8 @@ from typing import Any
 
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import deployed, edited
-from support.template_parts import Template
+from support.stacks.deployed_stacks import deployed, edited
+from support.templates.template_parts import Template
 
 # More than the max_model_len of 8192. LMI 25 calls the first a failure without a reason; the second it answers with
 # 500, and with vLLM's 400 in its words.

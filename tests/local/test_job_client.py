@@ -16,7 +16,7 @@ from examples.job_client import ApiError, JobCancelledError, JobClient, JobFaile
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Apis, deployed
+from support.stacks.deployed_stacks import Apis, deployed
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 Connect = Callable[[ApiClient], JobClient]

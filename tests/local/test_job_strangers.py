@@ -10,7 +10,7 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from support.deployed_stacks import Apis, assert_refused, caller_of, ended, resource_ids
+from support.stacks.deployed_stacks import Apis, assert_refused, caller_of, ended, resource_ids
 
 MODES = ["gpt2", "async"]
 BODY = {"inputs": "The sea is", "parameters": {"max_new_tokens": 3}}

@@ -22,11 +22,11 @@ from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from support.deployed_stacks import containers, deployed, edited, resource_ids
-from support.known_deployments import ACCOUNT_SETTINGS
-from support.ordered_faults import OrderedFaults
+from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.patience import wait_for
-from support.template_parts import Template, properties
+from support.stacks.deployed_stacks import containers, deployed, edited, resource_ids
+from support.stacks.ordered_faults import OrderedFaults
+from support.templates.template_parts import Template, properties
 
 JOBS, CALLERS = 30, 10
 FINAL = {"succeeded", "failed", "expired", "cancelled"}

@@ -11,7 +11,7 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
 from support.command import Command, command_on
-from support.deployed_stacks import Apis, assert_refused
+from support.stacks.deployed_stacks import Apis, assert_refused
 
 NAME = "with-api-key"
 Make = Callable[[str], dict[str, Any]]

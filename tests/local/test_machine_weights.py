@@ -7,7 +7,7 @@ from pathlib import Path
 
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud
-from support.hub_server import HubServer
+from support.stand_ins.hub_server import HubServer
 
 FILES = {"config.json": b"{}", "model.safetensors": b"1" * 200_000, "tokenizer.json": b"words"}
 FETCH = (

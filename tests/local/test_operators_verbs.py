@@ -20,10 +20,10 @@ from local_cloud.cloud import LocalCloud, free_port
 from slipway.measuring.figures.results import read
 from slipway.stack.deployed_stack import UnknownStackError, find_stack
 from support.command import Command, Outcome, command_on
-from support.deployed_stacks import Apis, resource_ids
-from support.known_deployments import ACCOUNT_SETTINGS
+from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.patience import PATIENCE_IN_SECONDS, wait_for
-from support.small_stacks import statement
+from support.stacks.deployed_stacks import Apis, resource_ids
+from support.stacks.small_stacks import statement
 
 NAME = "gpt2"
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}

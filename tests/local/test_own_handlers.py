@@ -15,10 +15,10 @@ from local_cloud.cloud import Credentials, LocalCloud
 from local_cloud.model_server.contract.answer import StartError
 from local_cloud.model_server.djl.messages import RankRequest
 from local_cloud.model_server.djl.ranks import LoadError, Ranks
-from support.s3_recorder import Request as S3Request
-from support.s3_recorder import S3Recorder
 from support.served_handlers import HANDLERS, ask, environment_of, served, unpack
-from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, resource, role, statement
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, arn_of, create, resource, role, statement
+from support.stand_ins.s3_recorder import Request as S3Request
+from support.stand_ins.s3_recorder import S3Recorder
 
 DEGREE = 3
 SHARDS = {"non_tp": ["non-tp.pt"], "tp": [f"tp_{rank:02}_{part:02}.pt" for part in range(2) for rank in range(DEGREE)]}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from slipway.local.session import QUESTIONS
-from support.deployed_stacks import Apis
+from support.stacks.deployed_stacks import Apis
 
 PROMPTS = ["Summarize: the cat sat on the mat because the mat was warm.", "Translate to German: the house is small."]
 QUESTION = "What is the capital of France?"

@@ -9,9 +9,9 @@ from pathlib import Path
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import deploy, destroy
-from support.deployed_stacks import Change, deployed, edited, ended, resource_ids, update
 from support.patience import wait_for
-from support.template_parts import Template, properties
+from support.stacks.deployed_stacks import Change, deployed, edited, ended, resource_ids, update
+from support.templates.template_parts import Template, properties
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 

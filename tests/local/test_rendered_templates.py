@@ -12,7 +12,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, delete
+from support.stacks.small_stacks import REGION, delete
 
 NAME, PREFIX = "opt-30b", "shared-archives"
 BUCKET = f"{PREFIX}-{REGION}"

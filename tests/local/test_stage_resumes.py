@@ -11,14 +11,14 @@ import yaml
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
-from support.deployed_stacks import deployed, edited
-from support.hub_server import HubServer
-from support.known_deployments import STAGED_FILE
+from support.deployments.known_deployments import STAGED_FILE
 from support.patience import wait_for_event
-from support.s3_recorder import S3Recorder
-from support.small_stacks import REGION
+from support.stacks.deployed_stacks import deployed, edited
+from support.stacks.small_stacks import REGION
 from support.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, after, chosen, operation
-from support.template_parts import Template
+from support.stand_ins.hub_server import HubServer
+from support.stand_ins.s3_recorder import S3Recorder
+from support.templates.template_parts import Template
 
 large = pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])
 

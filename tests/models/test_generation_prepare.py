@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.generation_servers import variables
-from support.hub_server import HubServer
+from support.stand_ins.hub_server import HubServer
 
 
 def prepare(home: Path, **more: str) -> "subprocess.CompletedProcess[str]":

@@ -10,7 +10,7 @@ from inference_api.handlers import every_minute, route
 from simulation.callers.trial import MODES
 from simulation.world import deployment
 from simulation.world.world import SWEEP_EVERY
-from support.template_parts import Template, all_of, functions, properties, referred
+from support.templates.template_parts import Template, all_of, functions, properties, referred
 
 SNAPSHOTS = Path(__file__).parents[1] / "templates" / "__snapshots__" / "test_snapshots"
 NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b", "ec2": "gpt2-ec2"}

@@ -11,7 +11,7 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from stacks.from_context import add_stacks
-from support.counted_calls import ONCE, count_calls
+from support.deployments.counted_calls import ONCE, count_calls
 
 
 def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:

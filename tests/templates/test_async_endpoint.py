@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.template_parts import Template, all_of, only, properties, referred, resources, variant
+from support.templates.template_parts import Template, all_of, only, properties, referred, resources, variant
 
 
 def policy(template: Template, name: str) -> dict[str, object]:

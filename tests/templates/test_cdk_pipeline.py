@@ -7,7 +7,7 @@ import aws_cdk as cdk
 
 from examples.cdk_pipeline import PIPELINE, PipelineStack
 from local_cloud.assembly import ROOT
-from support.template_parts import Template, all_of
+from support.templates.template_parts import Template, all_of
 
 
 def test_the_pipeline_deploys_to_dev_and_after_an_approval_to_prod(

@@ -7,8 +7,8 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from slipway.changes import classify
-from support.edits import EDITS, Edit, refusals, template_of
-from support.template_parts import Template
+from support.deployments.edits import EDITS, Edit, refusals, template_of
+from support.templates.template_parts import Template
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)

@@ -16,7 +16,7 @@ from local_cloud.checks import lint
 from slipway.changes.template.reading import read_template
 from stacks.fleet_from_context import add_fleet
 from stacks.fleet_stack import FleetStack
-from support.fleets import FIRST, MANAGEMENT, SECOND, SELF_MANAGED, THIRD, UNIT, rendered
+from support.deployments.fleets import FIRST, MANAGEMENT, SECOND, SELF_MANAGED, THIRD, UNIT, rendered
 
 SET = "AWS::CloudFormation::StackSet"
 

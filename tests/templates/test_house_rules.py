@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.house_rules import (
+from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from support.templates.house_rules import (
     RULES,
     no_account_wide_settings,
     no_custom_resources,
@@ -20,8 +21,7 @@ from support.house_rules import (
     queues_outlast_their_functions,
     retained_resources_are_tagged,
 )
-from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
-from support.template_parts import Template
+from support.templates.template_parts import Template
 
 LOG_ACTIONS = "logs:"  # the account's own log role may write to every group
 IN_ONE_REGION = {"own-image": {"af-south-1"}}  # the deployment names its region

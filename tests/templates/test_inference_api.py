@@ -10,7 +10,7 @@ from inference_api.shared.errors import ApiError
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Api
-from support.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
+from support.templates.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 
 @pytest.mark.parametrize("name", ["gpt2", "qwen3-4b", "qwen3-4b-async"])

@@ -16,9 +16,9 @@ import pytest
 
 from llm_hosting.portable.code.assets import Code, TemplateWithoutAssets, without_assets
 from local_cloud.assembly import ROOT, Stack
-from support.inline_code import index_of
-from support.known_deployments import SHIPPED, VARIANTS
-from support.template_parts import Template, all_of, resources
+from support.deployments.known_deployments import SHIPPED, VARIANTS
+from support.templates.inline_code import index_of
+from support.templates.template_parts import Template, all_of, resources
 
 MOST_BYTES_INLINE = 4 * 2**20  # of Code.ZipFile
 

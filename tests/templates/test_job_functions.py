@@ -8,7 +8,7 @@ import pytest
 
 from inference_api.handlers import every_minute, route
 from inference_api.shared.settings import settings
-from support.template_parts import Template, all_of, functions, logical_id, properties, referred, resources
+from support.templates.template_parts import Template, all_of, functions, logical_id, properties, referred, resources
 
 JOB_TYPES = ("DynamoDB::Table", "S3::Bucket", "SQS::Queue", "SNS::Topic", "Events::Rule", "Lambda::EventSourceMapping")
 TOPIC = "arn:aws:sns:us-east-1:111122223333:on-call"

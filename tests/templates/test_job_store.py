@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.template_parts import Template, only, properties
+from support.templates.template_parts import Template, only, properties
 
 KEPT, DELETED = "RetainExceptOnCreate", "Delete"
 

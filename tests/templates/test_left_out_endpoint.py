@@ -3,7 +3,7 @@
 import json
 
 from llm_hosting.portable.editing.conditions import ENDPOINT, leave_out_endpoint
-from support.template_parts import Template, resources
+from support.templates.template_parts import Template, resources
 
 
 def test_alarms_that_refused_prompts_would_set_off_come_with_the_endpoint(templates: dict[str, Template]) -> None:

@@ -13,10 +13,10 @@ from llm_hosting.hosting.ec2_hosting import Ec2Hosting
 from llm_hosting.jobs.store import JobStore
 from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT
-from support.deployments import ON_EC2, Changes, resolved
-from support.house_rules import statements_of
-from support.known_deployments import SHIPPED
-from support.template_parts import Template, all_of, functions, only, properties, referred, resources
+from support.deployments.good_one import ON_EC2, Changes, resolved
+from support.deployments.known_deployments import SHIPPED
+from support.templates.house_rules import statements_of
+from support.templates.template_parts import Template, all_of, functions, only, properties, referred, resources
 
 MACHINES = ["gpt2-ec2", "own-network"]
 

@@ -11,7 +11,7 @@ from inference_api.shared import error_codes, errors
 from slipway.openapi.document import document
 from slipway.openapi.errors import CODES
 from slipway.stack.openapi_document import document_of
-from support.template_parts import Template, all_of, routes
+from support.templates.template_parts import Template, all_of, routes
 
 FUNCTIONS = Path(__file__).parents[2] / "lambda_src"
 PATHS = document()["paths"]

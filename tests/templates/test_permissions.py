@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.house_rules import statements_of
-from support.template_parts import Template, functions, logical_id, properties, referred, resources
+from support.templates.house_rules import statements_of
+from support.templates.template_parts import Template, functions, logical_id, properties, referred, resources
 
 Grants = dict[str, set[str]]  # places by action
 

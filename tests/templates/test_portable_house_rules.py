@@ -19,10 +19,10 @@ from llm_hosting.portable.template import (
 )
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.checks import lint
-from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
-from support.portable_templates import portable, resolution, synthesized
-from support.resolved_templates import resolved
-from support.template_parts import Template, all_of, resources
+from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from support.templates.portable_templates import portable, resolution, synthesized
+from support.templates.resolved_templates import resolved
+from support.templates.template_parts import Template, all_of, resources
 
 # With switches on and a bucket, which some templates ask for.
 GIVEN = {"DeployEndpoint": "true", "ApiAccessLogs": "true", "ArchiveBucketPrefix": "archives"}

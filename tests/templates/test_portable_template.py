@@ -13,11 +13,11 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.stack_label import StackLabel
 from local_cloud.assembly import Stack
 from slipway.changes import classify
-from support.deployments import KEY, OWN_REGISTRY, SECRET, Changes, resolved
-from support.known_deployments import SHIPPED, VARIANTS
-from support.portable_templates import comparable, portable, resolution, synthesized
-from support.resolved_templates import resolved as resolved_template
-from support.template_parts import Template, properties
+from support.deployments.good_one import KEY, OWN_REGISTRY, SECRET, Changes, resolved
+from support.deployments.known_deployments import SHIPPED, VARIANTS
+from support.templates.portable_templates import comparable, portable, resolution, synthesized
+from support.templates.resolved_templates import resolved as resolved_template
+from support.templates.template_parts import Template, properties
 
 ALL_ON = {"DeployEndpoint": "true", "ApiAccessLogs": "true"}
 CALLERS = ["444455556666", "arn:aws:iam::777788889999:role/caller"]

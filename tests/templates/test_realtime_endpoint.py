@@ -12,8 +12,8 @@ from llm_hosting.deployment.model import Logs
 from llm_hosting.endpoint.container_image import ContainerImage
 from llm_hosting.endpoint.execution_role import ExecutionRole
 from llm_hosting.log_group import LogGroup
-from support.deployments import deployment
-from support.template_parts import (
+from support.deployments.good_one import deployment
+from support.templates.template_parts import (
     Template,
     all_of,
     logical_id,

@@ -15,8 +15,8 @@ from llm_hosting.portable.template import PortableTemplate
 from local_cloud.assembly import ROOT, Stack
 from slipway.templates.render import run
 from slipway.templates.rendered_files import RenderedFiles
-from support.known_deployments import ACCOUNT_SETTINGS
-from support.portable_templates import portable
+from support.deployments.known_deployments import ACCOUNT_SETTINGS
+from support.templates.portable_templates import portable
 
 SMALL: dict[str, Any] = {
     "region": "eu-west-1",

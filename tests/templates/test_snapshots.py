@@ -14,8 +14,8 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from slipway.changes import classify
 from slipway.changes.gate import judge
 from slipway.changes.report import ChangeReport, page
-from support.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
-from support.template_parts import Template
+from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
+from support.templates.template_parts import Template
 
 SNAPSHOTS = Path(__file__).parent / "__snapshots__" / "test_snapshots"
 BASES = ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "flan-t5-xxl"]  # one of each mode, and one without OpenAI routes

@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 from local_cloud.assembly import ROOT
-from support.template_parts import Template, all_of, functions, logical_id, variant
+from support.templates.template_parts import Template, all_of, functions, logical_id, variant
 
 SERVICES = {"sqs": "SQS", "dynamodb": "DynamoDB", "s3": "S3", "events": "EventBridge", "sagemaker": "SageMaker"}
 NOT_DRAWN = {"logs", "xray"}  # every function may use them

@@ -14,9 +14,9 @@ import yaml
 
 from local_cloud.assembly import ROOT, read_stacks
 from stacks.from_context import add_stacks
-from support.house_rules import RULES
-from support.known_deployments import STAGED_FILE, STAGING
-from support.template_parts import Template, all_of, properties
+from support.deployments.known_deployments import STAGED_FILE, STAGING
+from support.templates.house_rules import RULES
+from support.templates.template_parts import Template, all_of, properties
 
 MODEL = yaml.safe_load(STAGED_FILE.read_text())["model"]
 BUCKET = MODEL["weights"].split("/")[2]

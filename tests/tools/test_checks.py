@@ -9,7 +9,7 @@ import pytest
 
 from local_cloud.assembly import Stack
 from local_cloud.checks import RefusedTemplateError, check
-from support.template_parts import Template, all_of, properties
+from support.templates.template_parts import Template, all_of, properties
 
 
 def unknown_type(template: Template) -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from local_cloud.cloud import Credentials, LocalCloud
 from support.patience import wait_for
-from support.small_stacks import Resources, arn_of, function, resource, role
+from support.stacks.small_stacks import Resources, arn_of, function, resource, role
 
 SOURCE = """
 import boto3

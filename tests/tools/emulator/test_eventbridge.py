@@ -4,7 +4,7 @@ import json
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, arn_of, create, function, resource, role, statement
+from support.stacks.small_stacks import REGION, Resources, arn_of, create, function, resource, role, statement
 
 NOTING = """
 import os, boto3

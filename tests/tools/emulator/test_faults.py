@@ -9,8 +9,8 @@ import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from local_cloud.cloud import LocalCloud
-from support.ordered_faults import OrderedFaults
-from support.small_stacks import REGION, create, function, resource, role, statement
+from support.stacks.ordered_faults import OrderedFaults
+from support.stacks.small_stacks import REGION, create, function, resource, role, statement
 
 CALLING = "faulty-Caller"  # part of the function's name
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from local_cloud.template_checks.api_requests import TYPES, findings, input_shape, member_of
-from support.small_stacks import REGION
-from support.template_parts import Template, properties, variant
+from support.stacks.small_stacks import REGION
+from support.templates.template_parts import Template, properties, variant
 
 Steps = tuple[str | int, ...]
 

@@ -14,12 +14,12 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.template_checks.emulated_properties import DATA, findings
-from support import small_stacks
-from support.deployed_stacks import edited, ended, update
-from support.known_deployments import ACCOUNT_SETTINGS
-from support.organizations import REGION, Organization
-from support.small_stacks import create, resource
-from support.template_parts import Template, all_of, properties
+from support.deployments.known_deployments import ACCOUNT_SETTINGS
+from support.stacks import small_stacks
+from support.stacks.deployed_stacks import edited, ended, update
+from support.stacks.small_stacks import create, resource
+from support.stand_ins.organizations import REGION, Organization
+from support.templates.template_parts import Template, all_of, properties
 
 EMULATED = {name: lists["emulated"] for name, lists in json.loads(DATA.read_text()).items() if lists["emulated"]}
 

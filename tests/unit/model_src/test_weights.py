@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_cloud.assembly import ROOT
-from support.hub_server import HubServer
+from support.stand_ins.hub_server import HubServer
 
 MODEL = "facebook/opt-tiny"
 FILES = {

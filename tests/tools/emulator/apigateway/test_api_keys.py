@@ -8,7 +8,7 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, Resources, create, function, resource, role
+from support.stacks.small_stacks import REGION, Resources, create, function, resource, role
 
 # The prefix of the token decides how the authorizer answers.
 AUTHORIZER = """

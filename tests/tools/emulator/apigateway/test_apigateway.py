@@ -15,7 +15,7 @@ from botocore.credentials import Credentials
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import DeployError, deploy
-from support.small_stacks import REGION, Resources, StackFailedError, arn_of, create, function, resource, role
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, arn_of, create, function, resource, role
 
 HANDLER = """
 import threading

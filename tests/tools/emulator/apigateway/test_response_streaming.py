@@ -8,7 +8,7 @@ import requests
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, StackFailedError, create, function, resource, role
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, create, function, resource, role
 
 # A module with its own runtime loop: its import never returns. A test creates files that tell it when to go on.
 RUNTIME = """

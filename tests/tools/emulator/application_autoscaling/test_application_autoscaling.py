@@ -12,14 +12,9 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.asynchronous_endpoints import (
-    VARIANT,
-    DeployedEndpoint,
-    endpoint_resources,
-    realtime_resources,
-)
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource
+from support.stacks.asynchronous_endpoints import VARIANT, DeployedEndpoint, endpoint_resources, realtime_resources
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, create, delete, resource
 
 # 280 s of real time: a request outlasts every advance, and ends with its container.
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "1"}

@@ -7,7 +7,17 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, Resources, StackFailedError, arn, create, delete, function, resource, update
+from support.stacks.small_stacks import (
+    REGION,
+    Resources,
+    StackFailedError,
+    arn,
+    create,
+    delete,
+    function,
+    resource,
+    update,
+)
 
 TAGS = [{"Key": "slipway:deployment", "Value": "kept"}]
 RETAIN = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from local_cloud.cloud import LocalCloud, free_port
-from support.small_stacks import REGION, create, function, resource, role, statement
+from support.stacks.small_stacks import REGION, create, function, resource, role, statement
 
 SOURCE = """
 import time, boto3

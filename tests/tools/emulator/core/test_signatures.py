@@ -10,7 +10,7 @@ from botocore.compat import HTTPHeaders
 from botocore.credentials import Credentials
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION
+from support.stacks.small_stacks import REGION
 
 IDENTITY = "?Action=GetCallerIdentity&Version=2011-06-15"
 

@@ -18,18 +18,9 @@ from botocore.exceptions import ClientError
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.machine import commands
 from local_cloud.network import put_network
-from support.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
 from support.patience import wait_for
-from support.small_stacks import (
-    REGION,
-    Resources,
-    StackFailedError,
-    arn,
-    create,
-    delete,
-    resource,
-    statement,
-)
+from support.stacks.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, arn, create, delete, resource, statement
 
 SERVICE = """
 cat > $SLIPWAY_HOME/{name}.service <<END

@@ -9,7 +9,7 @@ import pytest
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import (
+from support.stacks.small_stacks import (
     REGION,
     Resources,
     StackFailedError,

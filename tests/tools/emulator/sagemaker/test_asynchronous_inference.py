@@ -12,7 +12,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.asynchronous_endpoints import (
+from support.patience import wait_for
+from support.stacks.asynchronous_endpoints import (
     BODY,
     EVERYTHING,
     PUBLISH,
@@ -24,8 +25,7 @@ from support.asynchronous_endpoints import (
     endpoint_resources,
     variant,
 )
-from support.patience import wait_for
-from support.small_stacks import REGION, StackFailedError, create, statement
+from support.stacks.small_stacks import REGION, StackFailedError, create, statement
 
 FAILING = {"inputs": 5}  # LMI answers 424
 SLOW = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "0.1"}

@@ -7,9 +7,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.asynchronous_endpoints import VARIANT, realtime_resources
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, StackFailedError, create, delete, resource, update
+from support.stacks.asynchronous_endpoints import VARIANT, realtime_resources
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, create, delete, resource, update
 
 FIVE_MINUTES = {"SLIPWAY_LOCAL_STARTUP_SECONDS": "300"}  # on the cloud's clock, which only tests put forward
 KNOWN_GROUP = "/known/to/all"

@@ -9,10 +9,10 @@ import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
 from local_cloud.cloud import LocalCloud
-from support.asynchronous_endpoints import realtime_resources
-from support.ordered_faults import OrderedFaults
 from support.patience import wait_for
-from support.small_stacks import REGION, create, statement
+from support.stacks.asynchronous_endpoints import realtime_resources
+from support.stacks.ordered_faults import OrderedFaults
+from support.stacks.small_stacks import REGION, create, statement
 
 NAME = "streaming-model"
 STREAM = "InvokeEndpointWithResponseStream"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, create, resource
+from support.stacks.small_stacks import REGION, create, resource
 
 NAMESPACE = "Test/Alarms"
 

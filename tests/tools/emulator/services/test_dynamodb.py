@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, create, delete, resource
+from support.stacks.small_stacks import REGION, create, delete, resource
 
 TABLE = {
     "BillingMode": "PAY_PER_REQUEST",

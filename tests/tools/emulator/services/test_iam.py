@@ -5,8 +5,8 @@ import json
 import pytest
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
-from support.asynchronous_endpoints import model_resources
-from support.small_stacks import REGION, Resources, StackFailedError, create, resource, role
+from support.stacks.asynchronous_endpoints import model_resources
+from support.stacks.small_stacks import REGION, Resources, StackFailedError, create, resource, role
 
 
 def test_a_policy_that_demands_tls_lets_this_machine_in(bare_cloud: LocalCloud) -> None:

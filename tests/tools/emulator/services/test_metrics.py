@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, create, function, resource, role
+from support.stacks.small_stacks import REGION, create, function, resource, role
 
 PRINTING = """
 import json, time

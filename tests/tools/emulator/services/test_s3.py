@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, create, resource, statement
+from support.stacks.small_stacks import REGION, create, resource, statement
 
 
 @pytest.fixture(scope="module")

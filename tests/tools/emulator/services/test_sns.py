@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.small_stacks import REGION, arn, create, resource, statement
+from support.stacks.small_stacks import REGION, arn, create, resource, statement
 
 
 def test_a_topic_needs_a_publisher_that_may_publish_in_spite_of_its_default_policy(bare_cloud: LocalCloud) -> None:

@@ -11,7 +11,7 @@ import pytest
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import PYTHON, LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, arn_of, create, function, resource, role, statement
+from support.stacks.small_stacks import REGION, arn_of, create, function, resource, role, statement
 
 # Notes each delivery in another queue; the message says whether it fails and when it returns.
 WORKER = """

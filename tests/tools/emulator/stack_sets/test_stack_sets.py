@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.emulator.stack_sets.preferences import Preferences
-from support.organizations import REGION, Organization, Sets
 from support.patience import wait_for
-from support.small_stacks import StackFailedError, create, delete, function, resource, role, statement, update
+from support.stacks.small_stacks import StackFailedError, create, delete, function, resource, role, statement, update
+from support.stand_ins.organizations import REGION, Organization, Sets
 
 TEMPLATE: dict[str, Any] = {
     "Parameters": {"Value": {"Type": "String", "Default": "one"}},

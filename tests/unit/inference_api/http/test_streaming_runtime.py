@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from local_cloud.assembly import ROOT
-from support.inline_code import index_file
+from support.templates.inline_code import index_file
 
 PREFIX = "/2018-06-01/runtime"
 # awslambdaric 4.2.2, bootstrap.run: the handler is imported before the first event is asked for, and what is raised on

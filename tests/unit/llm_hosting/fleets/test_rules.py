@@ -10,7 +10,17 @@ from llm_hosting.fleets.file import load_fleet, parse_fleet
 from llm_hosting.fleets.rules import RULES, judged
 from llm_hosting.fleets.stack_sets import told_values, version_of
 from local_cloud.assembly import ROOT
-from support.fleets import CANARY_UNIT, FIRST, MANAGEMENT, SECOND, SELF_MANAGED, TEMPLATE, UNIT, fleet, rendered
+from support.deployments.fleets import (
+    CANARY_UNIT,
+    FIRST,
+    MANAGEMENT,
+    SECOND,
+    SELF_MANAGED,
+    TEMPLATE,
+    UNIT,
+    fleet,
+    rendered,
+)
 
 Changes = dict[str, Any]
 ON: Changes = {"DeployEndpoint": "true"}

@@ -13,7 +13,7 @@ import yaml
 
 from llm_hosting.portable.code.index_file import InlineCodeError
 from local_cloud.assembly import ROOT
-from support.inline_code import index_file
+from support.templates.inline_code import index_file
 
 FUNCTIONS, PAGE = ROOT / "lambda_src", ROOT / "playground"
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "inference_api" / "handlers").glob("[a-z]*.py"))
@@ -143,7 +143,16 @@ def test_the_functions_pass_their_tests_from_it_and_open_no_file_of_their_folder
     search = ":".join(map(str, (ROOT, ROOT / "constructs", ROOT / "tests")))
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "support.inline_functions"),
+            *(
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "support.templates.inline_functions",
+            ),
             *("-o", "pythonpath=. constructs tests", *NOT_AGAIN, "tests/unit/inference_api", "tests/unit/playground"),
         ],
         env=os.environ | {"PYTHONPATH": search, "INLINE_FUNCTIONS": str(inline)},

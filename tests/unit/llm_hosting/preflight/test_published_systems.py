@@ -9,7 +9,7 @@ from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
-from support.known_deployments import SHIPPED_FILES
+from support.deployments.known_deployments import SHIPPED_FILES
 
 ROOT = Path(__file__).parents[4]
 

@@ -14,8 +14,8 @@ from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
 from slipway.account.account_findings import CHECKS
-from support.any_deployments import deployments
-from support.deployments import ASYNC, ON_EC2, Changes, deployment, resolved
+from support.deployments.any_deployments import deployments
+from support.deployments.good_one import ASYNC, ON_EC2, Changes, deployment, resolved
 
 
 def report_on(any_deployment: Deployment) -> Report:

@@ -8,7 +8,7 @@ import yaml
 
 from llm_hosting.deployment.finding import LEVELS
 from llm_hosting.preflight.rules.rule import RULES
-from support.deployments import findings
+from support.deployments.good_one import findings
 
 LEVEL = {rule.id: rule.level for rule in RULES}
 MODULE = {rule.id: rule.law.__module__.rpartition(".")[2] for rule in RULES}

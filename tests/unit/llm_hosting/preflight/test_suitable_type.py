@@ -11,8 +11,8 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import build_report
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
-from support.any_deployments import deployments
-from support.deployments import findings, resolved
+from support.deployments.any_deployments import deployments
+from support.deployments.good_one import findings, resolved
 
 TYPES = instances().keys() | ec2_instances().keys()
 NEAR_NAMES = "known-instance-type"  # it corrects a misspelt name

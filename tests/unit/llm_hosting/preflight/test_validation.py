@@ -18,9 +18,9 @@ from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.description import describe
 from local_cloud.assembly import ROOT
-from support.any_deployments import deployments
-from support.deployments import ASYNC, GOOD, OWN_REGISTRY, Changes, findings
-from support.known_deployments import SHIPPED_FILES
+from support.deployments.any_deployments import deployments
+from support.deployments.good_one import ASYNC, GOOD, OWN_REGISTRY, Changes, findings
+from support.deployments.known_deployments import SHIPPED_FILES
 
 REASON = {"shared-secret": "the callers have no AWS credentials"}
 

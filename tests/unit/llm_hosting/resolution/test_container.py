@@ -7,8 +7,8 @@ import pytest
 from llm_hosting.catalog.engines import EngineVersion
 from llm_hosting.resolution import Container
 from llm_hosting.resolution.variables import VARIABLE_ALIASES
-from support.any_deployments import VERSIONS
-from support.deployments import OWN_REGISTRY, Changes, resolved
+from support.deployments.any_deployments import VERSIONS
+from support.deployments.good_one import OWN_REGISTRY, Changes, resolved
 
 
 def container(model: Changes | None = None, **serving: Any) -> Container:

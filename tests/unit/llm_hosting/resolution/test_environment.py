@@ -7,8 +7,8 @@ import pytest
 
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.variables import VARIABLE_ALIASES, is_read
-from support.any_deployments import VERSIONS
-from support.deployments import ASYNC, OWN_REGISTRY, Changes, resolved
+from support.deployments.any_deployments import VERSIONS
+from support.deployments.good_one import ASYNC, OWN_REGISTRY, Changes, resolved
 
 FOUR_GPUS, SIX_CHIPS, NO_GPU = "ml.g6.12xlarge", "ml.inf2.24xlarge", "ml.m7i.2xlarge"
 

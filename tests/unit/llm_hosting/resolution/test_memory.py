@@ -11,8 +11,8 @@ from llm_hosting.catalog.models import model_shape
 from llm_hosting.catalog.versions import is_before
 from llm_hosting.resolution import Memory, Placement
 from llm_hosting.resolution.memory import GB, weights_in_files
-from support.any_deployments import HUB_IDS, VERSIONS
-from support.deployments import Changes, findings, resolved
+from support.deployments.any_deployments import HUB_IDS, VERSIONS
+from support.deployments.good_one import Changes, findings, resolved
 
 MIB = 2**20
 QWEN_4B, QWEN_8B, QWEN_32B, MIXTURE = "Qwen/Qwen3-4B", "Qwen/Qwen3-8B", "Qwen/Qwen3-32B", "Qwen/Qwen3-30B-A3B"

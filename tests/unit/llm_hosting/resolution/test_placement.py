@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_hosting.resolution import Placement
-from support.deployments import OWN_REGISTRY, Changes, resolved
+from support.deployments.good_one import OWN_REGISTRY, Changes, resolved
 
 TWELVE, FORTY_EIGHT = "ml.g6.12xlarge", "ml.g6.48xlarge"
 

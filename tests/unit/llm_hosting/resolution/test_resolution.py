@@ -6,8 +6,8 @@ import pytest
 
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from support.deployments import ASYNC, ON_EC2, OWN_REGISTRY, Changes, deployment
-from support.deployments import resolved as resolved_from
+from support.deployments.good_one import ASYNC, ON_EC2, OWN_REGISTRY, Changes, deployment
+from support.deployments.good_one import resolved as resolved_from
 
 GPU_3, GPU_4 = "al2-ami-sagemaker-inference-gpu-3-1", "al2023-ami-sagemaker-inference-gpu-4-1"
 CPU_VERSION = "2.6.0-transformers5.5.3-cpu"

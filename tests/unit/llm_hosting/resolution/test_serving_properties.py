@@ -12,8 +12,8 @@ from llm_hosting.resolution import Resolution, resolve
 from llm_hosting.resolution.image import needs_archive
 from llm_hosting.resolution.variables import properties_of
 from local_cloud.model_server.djl.properties import variables_of
-from support.any_deployments import deployments
-from support.deployments import SECRET, Changes, resolved
+from support.deployments.any_deployments import deployments
+from support.deployments.good_one import SECRET, Changes, resolved
 
 FOUR_GPUS, SIX_CHIPS = "ml.g6.12xlarge", "ml.inf2.24xlarge"
 WEIGHTS = "s3://bucket/some/prefix/"

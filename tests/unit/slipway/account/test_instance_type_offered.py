@@ -10,7 +10,7 @@ from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import unreadable
 from slipway.account.account import Account
 from slipway.account.instance_type_offered import instance_type_offered
-from support.deployments import Changes, deployment
+from support.deployments.good_one import Changes, deployment
 
 ON_EC2: Changes = {"hosting": {"mode": "ec2", "instance_type": "c7i.xlarge"}}
 TWO = ON_EC2["hosting"] | {"instance_count": {"min": 2, "max": 2}}

@@ -12,7 +12,7 @@ from slipway.account.account import Account
 from slipway.account.machine_network import machine_network
 from slipway.account.volume_key import volume_key
 from slipway.account.vpc_quota import vpc_quota
-from support.deployments import ON_EC2, deployment
+from support.deployments.good_one import ON_EC2, deployment
 
 VPC, FIRST, SECOND = "vpc-0a1b2c3d", "subnet-0a1b2c3d", "subnet-0a1b2c3e"
 KEY = "arn:aws:kms:eu-west-3:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

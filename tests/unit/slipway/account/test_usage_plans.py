@@ -10,7 +10,7 @@ from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import unreadable
 from slipway.account.account import Account, is_used
 from slipway.account.usage_plans import usage_plans
-from support.deployments import deployment
+from support.deployments.good_one import deployment
 
 WITH_KEYS = {"api": {"auth": "api-key", "keys": {name: {} for name in ("alice", "bob", "carol")}}}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from slipway.changes import KINDS, classify
-from support.known_changes import KNOWN, Known, a, of, one
+from support.templates.known_changes import KNOWN, Known, a, of, one
 
 templates = st.sampled_from([each for known in KNOWN for each in (known.before, known.after)])
 

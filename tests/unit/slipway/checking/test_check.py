@@ -20,7 +20,7 @@ from slipway.account.endpoint_quota import service_quota
 from slipway.checking.check import CheckOptions, run
 from slipway.checking.check import check as check_file
 from slipway.checking.memory_bar import legend, memory_bar
-from support.counted_calls import ONCE, count_calls
+from support.deployments.counted_calls import ONCE, count_calls
 
 HEALTHY: dict[str, Any] = {
     "model": {"id": "Qwen/Qwen3-4B"},

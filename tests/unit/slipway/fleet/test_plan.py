@@ -15,7 +15,7 @@ from slipway.changes.gate import Acknowledgement
 from slipway.fleet import plan_command, plan_page, status
 from slipway.fleet.administration_role import role_findings
 from slipway.fleet.plan import FleetPlan, make_plan
-from support.fleets import (
+from support.deployments.fleets import (
     CANARY_UNIT,
     FIRST,
     INNER_UNIT,

@@ -22,7 +22,7 @@ from slipway.operations.status import show
 from slipway.operations.verify import checks_of
 from slipway.stack.api import ApiAnswer
 from slipway.stack.deployed_stack import DeployedStack
-from support.stand_in_ec2 import LAUNCHED, StandInEc2, instance, volume
+from support.stand_ins.ec2 import LAUNCHED, StandInEc2, instance, volume
 
 NOW = LAUNCHED.timestamp() + 1500
 STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"

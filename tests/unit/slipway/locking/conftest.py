@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support.hub_models import MODEL, files
-from support.hub_server import HubServer
+from support.stand_ins.hub_models import MODEL, files
+from support.stand_ins.hub_server import HubServer
 
 
 @pytest.fixture

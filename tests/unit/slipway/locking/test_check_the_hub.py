@@ -10,8 +10,8 @@ import pytest
 from slipway.__main__ import main
 from slipway.checking.check import CheckOptions, run
 from slipway.locking import lock
-from support.hub_models import CONFIG, MODEL, files, safetensors
-from support.hub_server import HubServer
+from support.stand_ins.hub_models import CONFIG, MODEL, files, safetensors
+from support.stand_ins.hub_server import HubServer
 
 AWAY = "http://127.0.0.1:9"
 

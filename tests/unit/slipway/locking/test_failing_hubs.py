@@ -20,9 +20,9 @@ from slipway.staging.hub_repository import HubRepository
 from slipway.staging.stage import parsed
 from slipway.staging.staging import StagingError, stage
 from slipway.staging.weights_prefix import WeightsPrefix
-from support.hub_models import MODEL, files, safetensors
-from support.hub_server import HubAnswer, HubServer
 from support.patience import wait_for_event
+from support.stand_ins.hub_models import MODEL, files, safetensors
+from support.stand_ins.hub_server import HubAnswer, HubServer
 
 OLD = "old-org/tuned"
 TOKEN = "hf_mine"

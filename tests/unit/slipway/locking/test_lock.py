@@ -10,8 +10,8 @@ from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from slipway.checking.check import check
 from slipway.locking import lock, model_files
-from support.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
-from support.hub_server import HubServer
+from support.stand_ins.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
+from support.stand_ins.hub_server import HubServer
 
 ADAPTER = {
     "adapter_config.json": b'{"base_model_name_or_path": "org/base", "r": 16}',

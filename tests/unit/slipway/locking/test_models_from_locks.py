@@ -11,7 +11,7 @@ import pytest
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape, read_shapes
 from slipway.locking import lock
 from slipway.reference import catalog_rows as models
-from support.hub_server import HubServer
+from support.stand_ins.hub_server import HubServer
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],

@@ -21,7 +21,7 @@ from slipway.stack.api import ApiAnswer
 from slipway.stack.container_log import telling
 from slipway.stack.deployed_stack import DeployedStack, asking_aws
 from slipway.stack.prompt import request_body, text_of
-from support.stand_in_ec2 import StandInEc2
+from support.stand_ins.ec2 import StandInEc2
 
 STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
 

@@ -11,7 +11,7 @@ import yaml
 from slipway.changes.template.reading import NoTemplateError
 from slipway.changes.template.synthesis import synthesize
 from slipway.templates.diff import DiffOptions, deployed_template, run
-from support.known_changes import IAM, KEY, OPEN, a, api, of, role
+from support.templates.known_changes import IAM, KEY, OPEN, a, api, of, role
 
 APP = """
 import json, os, pathlib, sys

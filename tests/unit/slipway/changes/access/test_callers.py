@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from slipway.changes import classify
-from support.known_changes import a, of
+from support.templates.known_changes import a, of
 
 
 def test_routes_with_several_authorizers_that_change_alike_are_one_line() -> None:

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from slipway.changes import classify
-from support.known_changes import allow, of, role
+from support.templates.known_changes import allow, of, role
 
 actions = st.sampled_from(["s3:*", "s3:Get*", "s3:GetObject", "s3:GetObjectTagging", "sqs:*", "sqs:SendMessage", "*"])
 resources = st.sampled_from(["*", "arn:aws:s3:::b/*", "arn:aws:s3:::b/a/*", "arn:aws:s3:::b/a/?", "arn:aws:sqs:::q"])

@@ -1,7 +1,7 @@
 """An endpoint that gets another configuration: the instances, quotas, price and minutes of its update."""
 
 from slipway.changes import classify
-from support.known_changes import endpoint
+from support.templates.known_changes import endpoint
 
 
 def test_new_instances_are_told_with_quotas_price_and_minutes() -> None:

@@ -1,7 +1,7 @@
 """Prices of what is new, or of another type or number."""
 
 from slipway.changes import classify
-from support.known_changes import a, of
+from support.templates.known_changes import a, of
 
 
 def test_what_is_new_and_billed_has_its_price() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from slipway.changes import classify
-from support.known_changes import one
+from support.templates.known_changes import one
 
 URI = "111122223333.dkr.ecr.us-east-1.amazonaws.com/a-team-of-ours-deep/djl"
 

@@ -7,7 +7,7 @@ import requests
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import Resources, arn_of, resource, role, statement
+from support.stacks.small_stacks import Resources, arn_of, resource, role, statement
 
 IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 AGENT = ["ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:OpenControlChannel"]

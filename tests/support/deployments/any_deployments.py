@@ -11,7 +11,7 @@ from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.models import model_shapes
 from llm_hosting.deployment.model import Deployment, Hosting, Model
 from llm_hosting.resolution.variables import VARIABLE_ALIASES
-from support.deployments import ASYNC, KEY, OWN_REGISTRY, SECRET
+from support.deployments.good_one import ASYNC, KEY, OWN_REGISTRY, SECRET
 
 VERSIONS: list[EngineVersion] = [version for name in ENGINES for version in engine(name).versions.values()]
 HUB_IDS = [hub_id for shape in model_shapes() for hub_id in shape.ids]

@@ -10,9 +10,9 @@ import yaml
 
 from llm_hosting.preflight.validation import validate
 from local_cloud.assembly import ROOT, Stack
-from support.deployments import Changes, resolved
-from support.portable_templates import synthesized
-from support.template_parts import Template
+from support.deployments.good_one import Changes, resolved
+from support.templates.portable_templates import synthesized
+from support.templates.template_parts import Template
 
 
 class Edit(NamedTuple):

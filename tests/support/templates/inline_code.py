@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.portable.code.index_file import BEGINNING, files_below, package_line, text_of
-from support.template_parts import Template
+from support.templates.template_parts import Template
 
 
 def index_file(folder: Path, handlers: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llm_hosting.catalog.regions import container_accounts
-from support.template_parts import Template, referred
+from support.templates.template_parts import Template, referred
 
 Resource = dict[str, Any]
 

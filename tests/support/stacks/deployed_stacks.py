@@ -16,7 +16,7 @@ from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from local_cloud.deploy import deploy
 from support.patience import wait_for
-from support.template_parts import Template
+from support.templates.template_parts import Template
 
 Apis = Callable[[str], ApiClient]
 Answer = tuple[int, dict[str, str], Any]

@@ -1,7 +1,7 @@
 """Deployments on a local cloud, for tests that run in another environment.
 
-`python -m support.served_deployments <file> ...` prints one JSON object when all are deployed: by name the `url` of the
-API, its `key`, its named `keys`, and `cloud_url`. It ends with standard input.
+`python -m support.stacks.served_deployments <file> ...` deploys the files and then prints one JSON object. It holds the
+`cloud_url` and, by name, the `url` of each API, its `key` and its named `keys`. The program ends with standard input.
 """
 
 import json
@@ -18,7 +18,7 @@ from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from slipway.stack.deployed_stack import DeployedStack
 from slipway.stack.keys import DeployedKeys, KeysError
-from support.known_deployments import ACCOUNT_SETTINGS
+from support.deployments.known_deployments import ACCOUNT_SETTINGS
 
 ASLEEP = "asleep"  # the deployment whose instances are stopped
 

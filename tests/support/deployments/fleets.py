@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.template import PortableTemplate
-from support.deployments import Changes, resolved
+from support.deployments.good_one import Changes, resolved
 
 CANARY_UNIT, UNIT, INNER_UNIT = "ou-root-canary00", "ou-root-workload", "ou-root-inner000"
 MANAGEMENT, FIRST, SECOND, THIRD = "999999999999", "111111111111", "222222222222", "333333333333"

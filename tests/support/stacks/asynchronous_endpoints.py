@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
-from support.small_stacks import REGION, Resources, arn_of, create, resource, role, statement
+from support.stacks.small_stacks import REGION, Resources, arn_of, create, resource, role, statement
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 VARIANT = "AllTraffic"

@@ -1,6 +1,6 @@
-"""A plugin of pytest (`-p support.inline_functions`): the functions from one text each, and never from their folders.
+"""A plugin of pytest (`-p support.templates.inline_functions`): tests import each function from its one inline text.
 
-Of a test with several cases the first runs: where a module comes from can't depend on the case.
+Only the first case of a parametrized test runs: where a module comes from can't depend on the case.
 
 The folder `INLINE_FUNCTIONS` holds index.py of the functions and serve.py's, as `playground_index.py`.
 """

@@ -16,9 +16,9 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
 from local_cloud.assembly import ROOT, Stack, read_stacks
 from stacks.inference_stack import InferenceStack
-from support.known_deployments import SHIPPED_FILES, VARIANT_FILES
-from support.resolved_templates import resolved
-from support.template_parts import Template
+from support.deployments.known_deployments import SHIPPED_FILES, VARIANT_FILES
+from support.templates.resolved_templates import resolved
+from support.templates.template_parts import Template
 
 _DIGESTED = r"(RoleArtefacts|Machine\d+(?:Handle|SetUp|Template))"  # ids that hold a hash of what parameters change
 FILES = SHIPPED_FILES | {path.stem: path for path in VARIANT_FILES}
