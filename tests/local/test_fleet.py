@@ -65,7 +65,7 @@ class Trio:
         FleetStack(app, f"slipway-fleet-{NAME}", rendered=rendered)
         app.synth()
         (stack,) = read_stacks(folder)
-        mark_as_linted(stack)  # tests/templates/test_fleet_stack.py lints such a stack
+        mark_as_linted(stack)  # tests/templates/resources/test_fleet_stack.py lints such a stack
         update(self.cloud, stack)
 
     @property
