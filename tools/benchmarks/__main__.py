@@ -5,19 +5,10 @@ import os
 import platform
 import sys
 
-from tools.benchmarks import (
-    check_command,
-    first_answer,
-    functions,
-    generation,
-    job_bill,
-    local_jobs,
-    staging,
-    streams,
-    synth,
-    waiting_clients,
-)
-from tools.benchmarks.pairs import QUICK, Figure
+from tools.benchmarks.answers import functions, generation, streams
+from tools.benchmarks.commands import check_command, first_answer, staging, synth
+from tools.benchmarks.jobs import job_bill, local_jobs, waiting_clients
+from tools.benchmarks.shared.pairs import QUICK, Figure
 
 GROUPS = {
     "synth": synth.figures,

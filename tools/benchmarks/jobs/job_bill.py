@@ -6,10 +6,10 @@ from statistics import median
 
 from simulation.runtime.gateway import Gateway
 from simulation.runtime.model import body_for
-from tools.benchmarks import backlog
-from tools.benchmarks.metered_deployment import MeteredDeployment, Used, nothing_used
-from tools.benchmarks.pairs import Figure, work
-from tools.benchmarks.prices import dollars_per_million
+from tools.benchmarks.jobs import backlog
+from tools.benchmarks.jobs.metered_deployment import MeteredDeployment, Used, nothing_used
+from tools.benchmarks.shared.pairs import Figure, work
+from tools.benchmarks.shared.prices import dollars_per_million
 
 MODES = ("async", "realtime")  # machines are billed by the hour
 SAMPLE = work(21)  # jobs; the figure is the median, because the simulated model sometimes gives a long answer

@@ -15,8 +15,8 @@ from inference_api.jobs.state.job import Job
 from inference_api.jobs.state.transitions import accept
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
-from tools.benchmarks.pairs import Figure, work
-from tools.benchmarks.prices import PER_MILLION
+from tools.benchmarks.shared.pairs import Figure, work
+from tools.benchmarks.shared.prices import PER_MILLION
 
 JOB_SECONDS = (1, 5, 20, 60, 300)
 JOBS = work(3000)

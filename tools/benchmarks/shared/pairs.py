@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # A quick run does little work: it shows that the benchmarks run, and its figures mean nothing.
 QUICK = os.environ.get("SLIPWAY_BENCH") == "quick"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from local_cloud.cloud import free_port
-from tools.benchmarks.pairs import QUICK, ROOT, Figure, environment
+from tools.benchmarks.shared.pairs import QUICK, ROOT, Figure, environment
 
 SECOND_START_LIMIT_IN_SECONDS = 5
 REST_IN_SECONDS = 3

@@ -16,7 +16,7 @@ from time import perf_counter
 from boto3.s3.transfer import TransferConfig
 
 from local_cloud.cloud import LocalCloud, free_port
-from tools.benchmarks.pairs import ROOT, Figure, alternate, environment, ratio, spread, work
+from tools.benchmarks.shared.pairs import ROOT, Figure, alternate, environment, ratio, spread, work
 
 MODEL, BUCKET, REGION = "example/benchmark", "benchmark-weights", "us-east-1"
 FILES, FILE_IN_BYTES = 8, work(32 * 1024 * 1024)

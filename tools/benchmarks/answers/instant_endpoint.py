@@ -7,7 +7,7 @@ import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from tools.benchmarks.stream_overhead import TOKENS
+from tools.benchmarks.answers.stream_overhead import TOKENS
 
 ANSWER = b'[{"generated_text": "The sea is calm tonight, and the light on the water does not move at all."}]'
 HEAD = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(ANSWER)}\r\n\r\n".encode()

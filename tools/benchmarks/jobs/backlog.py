@@ -13,9 +13,9 @@ from inference_api.shared.job_times import JobTimes
 from simulation.aws.table_items import size
 from simulation.callers.trial import MODES
 from simulation.runtime.functions import Invocation
-from tools.benchmarks.metered_deployment import START, MeteredDeployment
-from tools.benchmarks.pairs import Figure, work
-from tools.benchmarks.prices import dollars_per_million
+from tools.benchmarks.jobs.metered_deployment import START, MeteredDeployment
+from tools.benchmarks.shared.pairs import Figure, work
+from tools.benchmarks.shared.prices import dollars_per_million
 
 OPEN_JOBS = work(100_000)
 OWNERS = 100

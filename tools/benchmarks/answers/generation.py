@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from support.generation_servers import GenerationServer, generation_server
-from tools.benchmarks.pairs import ROOT, Figure, Round, alternate, environment, ratio, spread
+from tools.benchmarks.shared.pairs import ROOT, Figure, Round, alternate, environment, ratio, spread
 
 PYTHON = ROOT / ".venv-models" / "bin" / "python"
 SCRIPT = Path(__file__).with_name("generation_scripts.py")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.benchmarks.pairs import ROOT, Figure, alternate, cpu_seconds, environment, spread
+from tools.benchmarks.shared.pairs import ROOT, Figure, alternate, cpu_seconds, environment, spread
 
 sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
 

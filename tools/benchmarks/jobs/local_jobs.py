@@ -16,7 +16,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from tools.benchmarks.pairs import QUICK, ROOT, Figure, work
+from tools.benchmarks.shared.pairs import QUICK, ROOT, Figure, work
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
 FILES = {"realtime": ROOT / "deployments" / "gpt2.yaml", "async": ROOT / "tests" / "deployments" / "async.yaml"}

@@ -8,7 +8,18 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from tools.benchmarks.pairs import QUICK, ROOT, Figure, alternate, cpu_seconds, environment, judge, ratio, spread, work
+from tools.benchmarks.shared.pairs import (
+    QUICK,
+    ROOT,
+    Figure,
+    alternate,
+    cpu_seconds,
+    environment,
+    judge,
+    ratio,
+    spread,
+    work,
+)
 
 # Without CloudFormation's validation, as app.py does it.
 _APP = "import gc; gc.disable(); import aws_cdk as cdk; app = cdk.App(builtin_cloud_formation_validation=False); "

@@ -11,10 +11,10 @@ import socket
 from pathlib import Path
 from time import process_time
 
-from tools.benchmarks.pairs import work
+from tools.benchmarks.shared.pairs import work
 
 TOKENS = work(20_000)
-EVENT = Path(__file__).parents[2] / "tests" / "events" / "generate_with_iam.json"
+EVENT = Path(__file__).parents[3] / "tests" / "events" / "generate_with_iam.json"
 BODY = {"messages": [{"role": "user", "content": "What is a list?"}], "stream": True}
 
 

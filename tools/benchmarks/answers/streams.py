@@ -17,7 +17,7 @@ import yaml
 from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
-from tools.benchmarks.pairs import Figure, alternate, judge, work
+from tools.benchmarks.shared.pairs import Figure, alternate, judge, work
 
 ACCOUNT_SETTINGS = "slipway-account-settings"
 SECONDS_PER_TOKEN = 0.2  # for the first token too, as an 8B model takes for a prompt of some thousand tokens

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from statistics import median
 
 from local_cloud.assembly import Stack, read_stacks, synthesize
-from tools.benchmarks.pairs import ROOT, Figure, Round, alternate, cpu_seconds, environment, judge, work
+from tools.benchmarks.shared.pairs import ROOT, Figure, Round, alternate, cpu_seconds, environment, judge, work
 
 DEPLOYMENT = "qwen3-4b"
 STARTS_PER_ROUND = work(6)  # one start is too short to measure
@@ -52,7 +52,9 @@ def _cold(program: str, own: dict[str, str]) -> float:
 
 def _per_token(rounds: int, own: dict[str, str]) -> Figure:
     with _endpoint(own) as variables:
-        taken = median(float(_printed("tools.benchmarks.stream_overhead", variables=variables)) for _ in range(rounds))
+        taken = median(
+            float(_printed("tools.benchmarks.answers.stream_overhead", variables=variables)) for _ in range(rounds)
+        )
     verdict = "met" if taken < CPU_PER_TOKEN_IN_MS else "MISSED"
     return Figure("CPU per streamed token", f"< {CPU_PER_TOKEN_IN_MS} ms", f"{taken:.3f} ms", "", verdict)
 
@@ -60,7 +62,7 @@ def _per_token(rounds: int, own: dict[str, str]) -> Figure:
 @contextmanager
 def _endpoint(own: dict[str, str]) -> Iterator[Mapping[str, str]]:
     """Run an endpoint that answers at once; yields the function's environment, which points to it."""
-    server = [sys.executable, "-m", "tools.benchmarks.instant_endpoint"]
+    server = [sys.executable, "-m", "tools.benchmarks.answers.instant_endpoint"]
     with subprocess.Popen(server, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as endpoint:
         assert endpoint.stdout
         yield environment(**own, AWS_ENDPOINT_URL=f"http://127.0.0.1:{endpoint.stdout.readline().strip()}")
@@ -74,7 +76,7 @@ def _printed(program: str, *arguments: str, variables: Mapping[str, str]) -> str
 
 def _warm(rounds: int, own: dict[str, str]) -> Iterator[Figure]:
     with _endpoint(own) as variables:
-        measured = json.loads(_printed("tools.benchmarks.warm_calls", str(rounds), variables=variables))
+        measured = json.loads(_printed("tools.benchmarks.answers.warm_calls", str(rounds), variables=variables))
     taken = [Round(*each) for each in measured["rounds"]]
     (raw_median, median), (raw_late, late) = measured["p50"], measured["p99"]
     note = f" ({raw_median:.2f} -> {median:.2f} ms)"

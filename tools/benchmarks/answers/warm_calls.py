@@ -14,10 +14,10 @@ import boto3
 
 from inference_api.handlers.generate import handler
 from inference_api.shared.settings import settings
-from tools.benchmarks.pairs import work
+from tools.benchmarks.shared.pairs import work
 
 CALLS_PER_ROUND = work(300)
-EVENT = Path(__file__).parents[2] / "tests" / "events" / "generate_with_iam.json"
+EVENT = Path(__file__).parents[3] / "tests" / "events" / "generate_with_iam.json"
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Measurements of commands: check, local, stage, synth."""

@@ -1,0 +1,1 @@
+"""Measurements of jobs: their bill, their delay, a sweep over many."""

@@ -1,0 +1,1 @@
+"""What all measurements use: pairs of rounds, and prices."""
