@@ -53,7 +53,7 @@ def _upload(request: Request) -> Response:
 def _only_file(parts: list[Part]) -> Part:
     files = [part for part in parts if part.name == "file" or part.filename is not None]
     if len(files) != 1 or files[0].name != "file":
-        raise _invalid("file", f"send one file, in the field of this name; the form has {len(files)}")
+        raise _invalid("file", f"must be the only file of the form, which has {len(files)}")
     return files[0]
 
 

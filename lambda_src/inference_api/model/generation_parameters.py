@@ -80,7 +80,7 @@ def check_names(fields: Mapping[str, Any], names: Sequence[str], *, engine: str,
             raise EngineRuleError("invalid_parameter", message, field=prefix + name[:40])
     for each in names:
         if len(same := [name for name in each.split() if name in sent]) > 1:
-            message = f"{prefix}{same[1]}: {engine} takes it for the same as {same[0]}; send one of them."
+            message = f"{prefix}{same[1]}: it means the same as {same[0]} to {engine}; send only one of them."
             raise EngineRuleError("invalid_parameter", message, field=prefix + same[1])
     for name in _NAMES[_TEXTS].split():
         if "" in (fields[name] if isinstance(fields.get(name), list) else [fields.get(name)]):

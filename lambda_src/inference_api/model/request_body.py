@@ -68,7 +68,7 @@ def _check(body: bytes, content_type: str | None, rules: RequestRules, may_strea
     for where, names in (rules.names or {}).get(key, {}).items():
         check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
     if (answers := _answers(document, key, rules.ranges)) > rules.most_answers:
-        message = f"{key}: its texts and their samples are {answers} answers; at most {rules.most_answers} are taken."
+        message = f"{key}: all prompts together ask for {answers} answers; at most {rules.most_answers} are taken."
         raise EngineRuleError("invalid_parameter", message, field=key)
     return document
 

@@ -68,7 +68,7 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
     engine = deployed.request_rules.engine
     if chat:
         message = (
-            f"messages: {engine} applies no chat template here, and none is guessed; POST completions with a prompt "
+            f"messages: {engine} applies no chat template to this model; POST completions with a prompt "
             "in the format of the model's card."
         )
         raise ApiError("unsupported_body", message, field="messages")
@@ -93,7 +93,7 @@ def _check_stream_options(document: Mapping[str, Any]) -> bool:
     if not isinstance(options, dict):
         raise ApiError("invalid_parameter", "stream_options: must be an object.", field="stream_options")
     if not document.get("stream"):
-        message = "stream_options: is taken only with stream: true; remove it."
+        message = "stream_options: is allowed only with stream: true; remove it."
         raise ApiError("invalid_parameter", message, field="stream_options")
     for name, value in options.items():
         if name == "include_usage" and not isinstance(value, bool | None):

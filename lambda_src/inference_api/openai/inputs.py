@@ -40,7 +40,7 @@ def as_inputs(document: Mapping[str, Any], kind: str, engine: str) -> dict[str, 
         if name in _OF_THE_ROUTE or value is None or (name in _OF_OPENAI and asks_for_nothing(name, value)):
             continue
         if name not in words and name in _OF_OPENAI:
-            message = f"{name}: {engine} has no such parameter beside inputs, to which prompt is translated; remove it."
+            message = f"{name}: {engine} has no such parameter for completions; remove it."
             raise ApiError("invalid_parameter", message, field=name)
         parameters[words.get(name, name)] = [value] if name == "stop" and isinstance(value, str) else value
     if kind in _WITH_DETAILS:

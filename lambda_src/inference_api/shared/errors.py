@@ -149,7 +149,7 @@ def batch_not_found() -> ApiError:
 
 def batch_not_cancellable(status: str) -> ApiError:
     """Return the error for a batch that can't be cancelled. status: the batch's, as callers see it."""
-    return ApiError("batch_not_cancellable", f"The batch is {status} and can't be cancelled any more.")
+    return ApiError("batch_not_cancellable", f"The batch is {status}; it can't be cancelled any more.")
 
 
 def file_too_large(limit: int) -> ApiError:
@@ -160,13 +160,13 @@ def file_too_large(limit: int) -> ApiError:
 
 
 def idempotency_key_reused() -> ApiError:
-    text = "Idempotency-Key: this key came with another body before; send the same body, or another key."
+    text = "Idempotency-Key: an earlier request used this key with another body; send the same body, or another key."
     return ApiError("idempotency_key_reused", text, field="Idempotency-Key")
 
 
 def job_ended(status: str) -> ApiError:
     """Return the error for a job that can't be cancelled. status: the job's, as callers see it."""
-    return ApiError("job_ended", f"The job has ended as {status}, which nothing changes; read it with GET.")
+    return ApiError("job_ended", f"The job has already ended as {status} and can't be changed; read it with GET.")
 
 
 def job_cancelled() -> ApiError:
@@ -189,16 +189,16 @@ def too_many_open_jobs(limit: int) -> ApiError:
 
 def too_many_waiting() -> ApiError:
     text = (
-        "All places for callers who wait for a job's end are taken; send the request again after the seconds in "
-        "retry-after, or POST jobs, which holds nobody."
+        "Too many callers wait for the end of a job; send the request again after the seconds in retry-after, "
+        "or submit it with POST jobs, which does not wait."
     )
     return ApiError("too_many_waiting", text, retry_after_in_seconds=3)
 
 
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
     text = (
-        f"With this job you would ask for more than {limit} answer tokens today, "
-        f"which is the limit of each caller; it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
+        f"With this job you would ask for more than {limit} answer tokens today, the limit of each caller; "
+        f"the limit renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
     return ApiError("daily_tokens_exceeded", text, retry_after_in_seconds=max(1, seconds_until_then))
 
@@ -206,20 +206,20 @@ def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: i
 def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) -> ApiError:
     """Return the error for a key at its limit. period: minute or month. now: seconds since the epoch."""
     text = (
-        f"This key has used its {limit} tokens of the {period}, with those that its open requests may take; "
-        f"it renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
+        f"This key has used its {limit} tokens per {period}, including those reserved for open requests; "
+        f"the limit renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
     seconds = max(1, math.ceil(renews_at.timestamp() - now))
     return ApiError(f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
 
 
 def internal_error(cause: str) -> ApiError:
-    text = "The service failed on its own account; report the x-request-id of this response if it happens again."
+    text = "The service has failed internally; report the x-request-id of this response if it happens again."
     return ApiError("internal_error", text, cause=cause)
 
 
 def endpoint_refused(cause: str) -> InvocationError:
-    text = "The service may not call its model; ask the operator, who finds the cause under this x-request-id."
+    text = "The service is not allowed to call its model; ask the operator to look up this x-request-id in the log."
     return InvocationError("endpoint_refused", text, ran=False, cause=cause)
 
 

@@ -435,7 +435,7 @@ CHAT = {"messages": [{"role": "user", "content": "a"}]}
         ({"prompt": "a", "lenght": 5}, "lenght", "did you mean length?"),
         ({"prompt": "a", "max_tokens": 5}, "max_tokens", "has no such parameter"),
         ({"prompt": "a", "n": 2}, "n", "has no such parameter"),
-        ({"prompt": "a", "top_n": 2, "top_k": 2}, "top_n", "the same as top_k; send one of them"),
+        ({"prompt": "a", "top_n": 2, "top_k": 2}, "top_n", "the same as top_k"),
         ({"inputs": "a", "parameters": {"length": 5}}, "parameters.length", "has no such parameter"),
         ({"inputs": "a", "max_new_tokens": 5}, "max_new_tokens", "has no such parameter"),
         ({**CHAT, "top_n": 5}, "top_n", "did you mean top_p?"),
