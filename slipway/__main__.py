@@ -2,7 +2,7 @@
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036  (what `python3` is on many machines)
+if sys.version_info < (3, 11):  # noqa: UP036  (`python3` is older on many machines)
     sys.exit("Slipway needs Python 3.11 or newer: run `make setup`, then `source .venv/bin/activate`.")
 
 import argparse
@@ -34,7 +34,7 @@ _VERBS: dict[str, tuple[ModuleType, ...]] = {
 
 
 def main() -> None:
-    """Run one verb. The modules that do its work are imported only then."""
+    """Parse the command line and run its verb."""
     parser = command_line()
     try:
         arguments = parser.parse_args()
@@ -47,22 +47,22 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
-        os._exit(130)  # else Python waits for threads that read from the network
+        os._exit(130)  # sys.exit would wait for threads that read from the network
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if any((folder / package).exists() for folder in (ROOT, ROOT / "constructs")):
-            raise  # a module of ours
+            raise  # the missing module is our own
         sys.exit(f"This Python has no {package}: run `make setup`, then `source .venv/bin/activate`.")
     sys.exit(status)
 
 
 def command_line() -> Parser:
-    """The parser of all verbs."""
+    """Make the parser of all verbs."""
     prog = "python -m slipway"
     parser = Parser(
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="the commit and what it runs on")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the commit, and the versions it runs with")
     parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "deploy", "destroy", "synth")}
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}

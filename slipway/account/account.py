@@ -7,26 +7,26 @@ from typing import Any
 from llm_hosting.deployment.model import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
 from slipway.shared.aws_clients import Clients
 
-NOT_ASKED = "account"  # the field of findings that say why AWS gave no answer
+NOT_ASKED = "account"  # the field of a finding that says why AWS gave no answer
 
 
 @dataclass(frozen=True)
 class Account:
-    """The caller's account in one region.
+    """The account of the caller's credentials, in one region.
 
-    clients: boto3 clients, all of the same region.
+    clients: boto3 clients of that region.
     """
 
     clients: Clients
 
     @cached_property
     def id(self) -> str:
-        """The 12 digits. Raises boto3's errors, for example without credentials."""
+        """The account's id, 12 digits. Raises boto3's errors, for example without credentials."""
         return str(self._caller["Account"])
 
     @property
     def caller(self) -> str:
-        """ARN of the credentials' user or role."""
+        """The ARN of the credentials' user or role."""
         return str(self._caller["Arn"])
 
     @cached_property

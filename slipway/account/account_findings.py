@@ -1,4 +1,4 @@
-"""Adds findings about the account and region to a report; reads, never changes."""
+"""Adds findings about the account and region to a report. It reads from AWS and changes nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +25,8 @@ from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.shared.aws_clients import local_cloud
 from slipway.shared.aws_errors import sentence
 
-# Each has its line in NOT_CHECKED (preflight/report.py); one that not every deployment needs has its row in `is_used`.
+# Each check has a line in NOT_CHECKED (preflight/report.py). A check that only some deployments need has a row in
+# `is_used`.
 CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = {
     "bootstrap-version": bootstrap_version,
     "service-quota": service_quota,

@@ -1,4 +1,4 @@
-"""Whether the account was prepared for the CDK."""
+"""Checks that `cdk bootstrap` has prepared account and region."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,14 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.shared.cdk_command import cdk
 
-_VERSION = "/cdk-bootstrap/hnb659fds/version"  # of the CDK's default qualifier
-_LEAST = 6  # as the manifests that our synths write demand it
+_VERSION = (
+    "/cdk-bootstrap/hnb659fds/version"  # a parameter of Systems Manager; hnb659fds is the CDK's default qualifier
+)
+_LEAST = 6  # required by the manifests that our apps synthesize
 
 
 def bootstrap_version(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """`cdk deploy` refuses an account and region without `cdk bootstrap`, or with an old one."""
+    """Refuse an account and region that were never bootstrapped, or with a version that `cdk deploy` refuses."""
     try:
         version = int(account.clients("ssm").get_parameter(Name=_VERSION)["Parameter"]["Value"])
     except ClientError as error:

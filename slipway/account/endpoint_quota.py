@@ -1,4 +1,4 @@
-"""The account's quota of endpoint instances, less those that other endpoints use."""
+"""Checks the account's quota of endpoint instances, of which other endpoints may use a part."""
 
 import re
 from collections import Counter
@@ -16,11 +16,11 @@ from slipway.shared.aws_errors import sentence
 
 _FIELD = "hosting.instance_type"
 _GONE = ("Deleting", "Failed", "OutOfService")
-_MOST_ENDPOINTS = 100  # each takes two calls
+_MOST_ENDPOINTS = 100  # each costs two calls
 
 
 def service_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The quota has room for the deployment's instances beside those of other endpoints."""
+    """Check that the quota has room for the deployment's instances beside those of other endpoints."""
     if deployment.hosting.runs_on_machines:
         yield from machine_quota(deployment, report, account)
         return
@@ -30,7 +30,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
     try:
         used = _instances_of_others(report.name, account.clients("sagemaker"))
     except (BotoCoreError, ClientError) as error:
-        yield Finding(_FIELD, f"what other endpoints use is not counted: {sentence(error)}", level="unknown")
+        yield Finding(_FIELD, f"the instances of other endpoints are not counted: {sentence(error)}", level="unknown")
     count = deployment.hosting.instance_count
     free = {name: values[quota] - used[name] for quota, name in quotas.items() if quota in values}
     may_start = any(left >= max(1, count.min) for left in free.values())
@@ -52,17 +52,19 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
         fix = f"ask Service Quotas for {wanted.instances + used[name]} of {wanted.name!r}"
         if left < max(1, count.min):
             level: Level = "warning" if may_start else "error"
-            yield Finding(_FIELD, f"{has}, too few to start {max(1, count.min)}", fix, level=level)
+            yield Finding(_FIELD, f"{has}; that is too few to start {max(1, count.min)}", fix, level=level)
         elif left < count.max:
             yield Finding(
-                _FIELD, f"{has}, so scaling ends at {left} of {count.max}, and an update fails", fix, level="warning"
+                _FIELD, f"{has}; scaling would stop at {left} of {count.max}, and an update fail", fix, level="warning"
             )
         elif left < wanted.instances:
-            yield Finding(_FIELD, f"{has}; an update, with old and new side by side, would fail", fix, level="warning")
+            yield Finding(
+                _FIELD, f"{has}; an update needs old and new side by side and would fail", fix, level="warning"
+            )
 
 
 def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
-    """Quota values by name. Names that Service Quotas does not list are left out."""
+    """Return the quotas' values by name, without names that Service Quotas does not list."""
     values: dict[str, int] = {}
     # The second list holds the quotas that were never raised for this account.
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
@@ -76,7 +78,7 @@ def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
 
 
 def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
-    """Count the instances by type of up to 100 endpoints that do not belong to this deployment's stack."""
+    """Count, by type, the instances of up to 100 endpoints that do not belong to this deployment's stack."""
     own = re.compile(rf"{re.escape(deployment)}-[0-9a-f]{{8}}", re.IGNORECASE)
     used: Counter[str] = Counter()
     for name in _endpoints(sagemaker):
@@ -93,8 +95,9 @@ def _endpoints(sagemaker: Any) -> Iterator[str]:
 
 
 def instances_of(endpoint: dict[str, Any], sagemaker: Any) -> Counter[str]:
-    """Count the endpoint's instances by type: from its pools if the variant has several types, else from its
-    configuration.
+    """Count the endpoint's instances by type.
+
+    A variant with several types has a pool for each; the type of any other variant is in the configuration.
     """
     used: Counter[str] = Counter()
     counts = {}

@@ -1,4 +1,4 @@
-"""Whether the registry that SageMaker pulls from has the container's image."""
+"""Checks that the registry from which SageMaker pulls has the container's image."""
 
 import re
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ _ABSENT = ("RepositoryNotFoundException", "ImageNotFoundException")
 
 
 def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The registry has the tag or digest; asked by the same ECR call that SageMaker makes."""
+    """Check that the registry has the tag or digest, by the same ECR call that SageMaker makes."""
     own = deployment.serving.image_uri
     owner = container_accounts().get(account.region)
     if not own and owner is None:
-        yield Finding("region", f"{account.region} has no known account of AWS images", "deploy in another region")
+        yield Finding("region", f"no registry of AWS images is known in {account.region}", "deploy in another region")
         return
     uri = own or f"{owner}.dkr.ecr.{account.region}.amazonaws.com/{report.image}"
     uri = uri.replace("${AWS::AccountId}", account.id).replace("${AWS::Region}", account.region)
     image = _URI.fullmatch(uri)
     if image is None or image["region"] != account.region:
-        return  # a rule has refused it
+        return  # a rule has refused it already
     tag = image["tag"] or "latest"
     wanted = {"imageDigest": image["digest"]} if image["digest"] else {"imageTag": tag}
     try:
@@ -40,7 +40,7 @@ def image_in_registry(deployment: Deployment, report: Report, account: Account) 
             raise
         is_there = False
     if not is_there:
-        fix = "push it, or name another" if own else "use another version, or copy the image and set serving.image_uri"
+        fix = "push it, or name another" if own else "use another version, or copy an image and set serving.image_uri"
         yield Finding(
             "serving.image_uri" if own else "serving.version",
             f"the registry of account {image['account']} in {account.region} has no {image['repository']} "

@@ -1,4 +1,4 @@
-"""Whether EC2 offers the machines' instance type in their availability zones."""
+"""Checks that EC2 offers the machines' instance type in their availability zones."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,11 +9,11 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 
 _FIELD = "hosting.instance_type"
-_OWN_SUBNETS = 2  # of a VPC that the stack makes
+_OWN_SUBNETS = 2  # subnets of a VPC that the stack makes
 
 
 def instance_type_offered(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """A launch in a zone that lacks the type fails, and the deploy with it."""
+    """Refuse a zone without the type: the launch of a machine there fails, and so does the deploy."""
     name, ec2 = deployment.hosting.instance_types[0], account.clients("ec2")
     pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
         LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
@@ -24,17 +24,17 @@ def instance_type_offered(deployment: Deployment, report: Report, account: Accou
         return
     if missing := [zone for zone in _zones(deployment, ec2) if zone not in offered]:
         fix = f"use another type, or security.vpc with subnets in {', '.join(offered)}"
-        yield Finding(_FIELD, f"EC2 has no {name} in {', '.join(missing)}, where machines would stand", fix)
+        yield Finding(_FIELD, f"EC2 has no {name} in {', '.join(missing)}, where the machines would run", fix)
 
 
 def _zones(deployment: Deployment, ec2: Any) -> list[str]:
-    """The machines' availability zones. Machines take the subnets in turn."""
+    """Return the machines' availability zones. Machines take the subnets in turn."""
     machines = deployment.hosting.instance_count.max
     if vpc := deployment.security.vpc:
         used = vpc.subnet_ids[:machines]
         subnets = ec2.describe_subnets(Filters=[{"Name": "subnet-id", "Values": used}])["Subnets"]
         return sorted({subnet["AvailabilityZone"] for subnet in subnets})
-    # Fn::GetAZs gives the zones with a default subnet, or all where there is none (CloudFormation User Guide).
+    # Fn::GetAZs returns the zones with a default subnet, or all zones if none has one (CloudFormation User Guide).
     subnets = ec2.describe_subnets(Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
     zones = {subnet["AvailabilityZone"] for subnet in subnets}
     if not zones:

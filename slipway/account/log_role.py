@@ -1,4 +1,4 @@
-"""Whether API Gateway has a role to write access logs with."""
+"""Checks that API Gateway has a role that may write access logs."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from slipway.account.account import Account
 
 
 def cloudwatch_role(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """API Gateway refuses a stage with access logs while it has no such role."""
+    """Refuse access logs without the role, because API Gateway refuses such a stage."""
     if not account.clients("apigateway").get_account().get("cloudwatchRoleArn"):
         yield Finding(
             "api.access_logs",

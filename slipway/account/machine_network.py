@@ -1,4 +1,4 @@
-"""Whether the user's own subnets let machines reach the package indexes."""
+"""Checks that machines in the user's own subnets can reach the package indexes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,9 +17,9 @@ _FIX = "use subnets whose default route leads to a NAT gateway or a transit gate
 
 
 def machine_network(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The subnets exist in the VPC, and their default route leads out without a public address.
+    """Check that the subnets exist in the VPC, and that their default route needs no public address.
 
-    Of those that no machine takes, as there are fewer machines, a warning.
+    A problem of a subnet that no machine uses, because there are more subnets than machines, is only a warning.
     """
     vpc, ec2 = deployment.security.vpc, account.clients("ec2")
     assert vpc
@@ -37,28 +37,28 @@ def machine_network(deployment: Deployment, report: Report, account: Account) ->
 
 
 def _way_out(subnet: str, routes: list[dict[str, Any]]) -> Finding | None:
-    """The problem of the subnet's route to the internet; None = it has a route."""
+    """Return the problem of the subnet's route to the internet; None = it has a route."""
     route = next((route for route in routes if route.get("DestinationCidrBlock") == _EVERYWHERE), None)
     if route is None:
         if any(map(_may_lead_out, routes)):
-            problem = f"{subnet} has no default route, and routes that may lead to the internet in its place"
+            problem = f"{subnet} has no default route, but other routes that may lead to the internet"
             return Finding(_FIELD, problem, level="unknown")
-        return Finding(
-            _FIELD, f"{subnet} has no route to the internet, from which a machine installs its packages", _FIX
-        )
+        return Finding(_FIELD, f"{subnet} has no route to the internet, from which machines install packages", _FIX)
     gateway = route.get("GatewayId", "")
     if route.get("State") == "blackhole":
-        return Finding(_FIELD, f"{subnet} has a default route whose target is gone (State: blackhole)", _FIX)
+        return Finding(_FIELD, f"the target of {subnet}'s default route is gone (State: blackhole)", _FIX)
     if gateway.startswith("igw-"):
-        problem = f"{subnet} leads out by an internet gateway, and machines in security.vpc have no public address"
+        problem = f"{subnet} leads to an internet gateway, but machines in security.vpc have no public address"
         return Finding(_FIELD, problem, f"{_FIX}, or leave security.vpc out")
     if not any(route.get(way) for way in _WAYS_OUT):
-        return Finding(_FIELD, f"{subnet} leads to {gateway}, which may lead to the internet or not", level="unknown")
+        return Finding(
+            _FIELD, f"{subnet} leads to {gateway}; it is not known whether that reaches the internet", level="unknown"
+        )
     return None
 
 
 def _may_lead_out(route: dict[str, Any]) -> bool:
-    """Whether a route other than the default one leads to public addresses, for example to one half of them."""
+    """Tell whether a route that is not the default one leads to public addresses, for example to half of them."""
     if destination := route.get("DestinationCidrBlock"):
         network = ip_network(destination)
         return network.prefixlen < 8 or not network.is_private  # no private range is larger than a /8
@@ -66,7 +66,7 @@ def _may_lead_out(route: dict[str, Any]) -> bool:
 
 
 def _routes(ec2: Any, vpc_id: str, subnet: str) -> list[dict[str, Any]]:
-    """The routes of the subnet's own route table, or of the VPC's main table."""
+    """Return the routes of the subnet's own route table, else those of the VPC's main table."""
     of_subnet = [{"Name": "association.subnet-id", "Values": [subnet]}]
     main = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
     tables = ec2.describe_route_tables(Filters=of_subnet)["RouteTables"]

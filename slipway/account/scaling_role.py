@@ -1,4 +1,4 @@
-"""Whether Application Auto Scaling has its service-linked role."""
+"""Checks that Application Auto Scaling has its service-linked role."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 
 
 def scaling_role(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The first scaled stack of an account makes the role itself, and can fail because it is not ready yet."""
+    """Warn if the role is missing: the first deploy that scales creates it, and may fail before it is ready."""
     try:
         account.clients("iam").get_role(RoleName=_ROLE)
     except ClientError as error:
@@ -21,8 +21,8 @@ def scaling_role(deployment: Deployment, report: Report, account: Account) -> It
             raise
         yield Finding(
             "hosting.instance_count",
-            f"the account {account.id} has no role {_ROLE} yet, and the first scaled deploy may be too fast for it",
-            "make it: aws iam create-service-linked-role --aws-service-name "
+            f"the account {account.id} has no role {_ROLE} yet; the deploy creates it, and may fail before it is ready",
+            "create it first: aws iam create-service-linked-role --aws-service-name "
             "sagemaker.application-autoscaling.amazonaws.com",
             level="warning",
         )

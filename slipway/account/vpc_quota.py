@@ -1,4 +1,4 @@
-"""The account's quota of VPCs."""
+"""Checks the account's quota of VPCs."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.account.machine_quota import value_of
 
-_STACK = "aws:cloudformation:stack-name"  # CloudFormation tags what it makes
+_STACK = "aws:cloudformation:stack-name"  # a tag that CloudFormation sets on its resources
 
 
 def vpc_quota(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """There is room for the VPC of the deployment's stack, unless it has one by now.
+    """Check that there is room for the VPC of the deployment's stack, if the stack does not have it already.
 
     The quota of internet gateways follows that of VPCs (Amazon VPC User Guide).
     """
@@ -21,6 +21,6 @@ def vpc_quota(deployment: Deployment, report: Report, account: Account) -> Itera
     others = [each for each in tags if each.get(_STACK) != report.name]
     quota = value_of(account.clients("service-quotas"), "vpc", "L-F678F1CE")
     if len(others) >= quota:
-        problem = f"is null, so that the stack makes a VPC, and {account.region} of account {account.id} has "
-        fix = "name one in security.vpc, or ask Service Quotas for more 'VPCs per Region' (L-F678F1CE)"
-        yield Finding("security.vpc", f"{problem}{len(others)} of at most {quota}", fix)
+        problem = f"is null, so the stack makes a VPC, but {account.region} of account {account.id} has "
+        fix = "name an existing VPC, or ask Service Quotas for more 'VPCs per Region' (L-F678F1CE)"
+        yield Finding("security.vpc", f"{problem}{len(others)} of at most {quota} already", fix)

@@ -1,4 +1,4 @@
-"""Whether the prefix `model.weights` holds a model that SageMaker can load."""
+"""Checks that the prefix `model.weights` holds a model that SageMaker can load."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _SHOWN = 3
 
 
 def weights_in_bucket(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
-    """The bucket is in the region, and the prefix holds one whole model and nothing else."""
+    """Check that the bucket is in the region, and that the prefix holds one whole model and nothing else."""
     weights = deployment.model.weights or ""
     prefix = WeightsPrefix(account.clients("s3"), weights, None)
     try:
@@ -29,7 +29,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         if there not in (None, account.region):
             yield Finding(
                 _FIELD,
-                f"the bucket {prefix.bucket} is in {there}, but SageMaker reads in its region, {account.region}",
+                f"the bucket {prefix.bucket} is in {there}, but SageMaker reads from its own region, {account.region}",
                 f"copy the weights to a bucket in {account.region}, or deploy in {there}",
             )
             return
@@ -37,7 +37,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         if there is None:
             yield Finding(
                 _FIELD,
-                f"the region of the bucket {prefix.bucket} is not known, as AWS does not tell us",
+                f"AWS does not tell us the region of the bucket {prefix.bucket}",
                 level="unknown",
             )
     except PrefixError as error:
@@ -51,15 +51,16 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield Finding(
             _FIELD,
             f"{weights} holds no objects",
-            "copy the weights there, by `python -m slipway stage <name>` for example",
+            "copy the weights there, for example by `python -m slipway stage <name>`",
         )
     if deployment.lock and objects:
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
 
 
 def _region(prefix: WeightsPrefix, account: Account) -> str | None:
-    """The bucket's region; None if AWS does not tell. Another account's bucket may allow reads but not
-    GetBucketLocation.
+    """Return the bucket's region; None if AWS does not tell it.
+
+    Another account's bucket may allow reads but not GetBucketLocation.
     """
     try:
         return bucket_region(account.clients("s3"), prefix.bucket)
@@ -72,13 +73,13 @@ def _region(prefix: WeightsPrefix, account: Account) -> str | None:
 def _other_than_locked(
     lock: ModelLock, weights: str, manifest: Manifest | None, objects: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """A finding if the bucket holds other files than the lock lists: the rules judged the facts of the lock's files."""
+    """Refuse files that differ from those of the lock, because the rules have judged the lock's files."""
     fix = "stage to a new prefix, or write the lock anew by `python -m slipway lock <name>`"
     if manifest and lock.commit not in (None, manifest.commit):
-        problem = f"{weights} holds commit {manifest.commit[:7]}, and the lock is of {str(lock.commit)[:7]}"
+        problem = f"{weights} holds commit {manifest.commit[:7]}, but the lock is for {str(lock.commit)[:7]}"
         yield Finding(_FIELD, problem, fix)
     elif other := list(differences(lock.files, objects)):
-        yield Finding(_FIELD, f"{weights} is not what {lock.shape.source} says: {_some(other)}", fix)
+        yield Finding(_FIELD, f"{weights} differs from {lock.shape.source}: {_some(other)}", fix)
 
 
 def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, int]) -> Iterator[Finding]:
@@ -88,7 +89,7 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
         yield Finding(
             _FIELD,
             f"the staging of {manifest.model} to {manifest.weights} is not complete",
-            "run `python -m slipway stage <name>` again, which goes on where it ended",
+            "run `python -m slipway stage <name>` again to resume it",
         )
         return
     wanted = {file.path: file.size for file in manifest.files}
@@ -96,21 +97,21 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
     if wrong:
         yield Finding(
             _FIELD,
-            f"{manifest.weights} has changed since its staging: {_some(wrong)} {_is_or_are(wrong)} missing or other",
-            "remove all of it with its manifest and stage again",
+            f"{manifest.weights} is not as it was staged: {_some(wrong)} {_is_or_are(wrong)} missing or changed",
+            "remove the prefix and its manifest, and stage again",
         )
     if manifest.model != model.id:
         yield Finding(
             _FIELD,
             f"{manifest.weights} was staged from {manifest.model}, not from {model.id}",
-            "change one of them",
+            "change model.id, or model.weights",
             level="warning",
         )
     elif model.revision not in (None, manifest.revision, manifest.commit) and not deployment.lock:
         yield Finding(
             "model.revision",
             f"{model.revision!r} is not in {manifest.weights}, which holds {manifest.revision} at {manifest.commit}",
-            "stage to another prefix, or name that revision",
+            "stage to another prefix, or use that revision",
             level="warning",
         )
 
@@ -122,8 +123,8 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
         named = _some([f"{weights}{path}" for path in folders])
         yield Finding(
             _FIELD,
-            f"{named} {_is_or_are(folders)} empty, as a console makes folders, and SageMaker fails on such objects",
-            "remove what ends in a slash",
+            f"{named} {_is_or_are(folders)} empty, as the S3 console makes folders; SageMaker fails on such objects",
+            "remove the objects that end in a slash",
         )
     empty = sorted(path for path, count in objects.items() if not count and path not in folders)
     if missing := _missing_shards(objects):
@@ -133,17 +134,15 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
     if not any(entry in objects for entry in _ENTRIES):
         below = sorted({path.rpartition("/")[0] for path in objects if path.rpartition("/")[2] in _ENTRIES})
         fix = f"name {weights}{below[0]}/" if below else "copy the model's config.json, too"
-        yield Finding(
-            _FIELD, f"{weights} holds no config.json, without which engines find no model", fix, level="warning"
-        )
+        yield Finding(_FIELD, f"{weights} holds no config.json, by which engines find the model", fix, level="warning")
     elif empty:
         yield Finding(
-            _FIELD, f"{_some(empty)} {_is_or_are(empty)} empty", "copy again what was not copied whole", level="warning"
+            _FIELD, f"{_some(empty)} {_is_or_are(empty)} empty", "copy the empty files again", level="warning"
         )
 
 
 def _missing_shards(objects: Mapping[str, int]) -> list[str]:
-    """The missing names of a series such as model-00001-of-00004.safetensors."""
+    """Return the missing names of a series such as model-00001-of-00004.safetensors."""
     missing = set()
     for path in objects:
         if shard := _SHARD.fullmatch(path):

@@ -1,4 +1,4 @@
-"""Arguments that several verbs take, and the check of their values."""
+"""Arguments that several verbs take, with the functions that check their values."""
 
 import re
 from argparse import ArgumentTypeError
@@ -7,13 +7,13 @@ from llm_hosting import ACCOUNT_SETTINGS
 from slipway.cli.parser import Parser, Run, Verbs, add_verb
 
 FILE = "name or path of a deployment file"
-REGION = "where it is deployed (default AWS_REGION, or your profile's)"
+REGION = "region (default: AWS_REGION, else your profile's)"
 PLAYGROUND_PORT = "port of the page on 127.0.0.1 (default 4567, or a free one if that is taken)"
-TIMEOUT = "seconds to wait for a job, which may have to start an instance or a machine (default 1800)"
+TIMEOUT = "seconds to wait for a job; an instance or a machine may have to start first (default 1800)"
 
 
 def add_verb_for_stack(verbs: Verbs, name: str, text: str, run: Run, example: str, *, more: str = "") -> Parser:
-    """Add a verb for a deployed stack, which is found by the name of its deployment."""
+    """Add a verb for a deployed stack, with the arguments that name it: the deployment and `--region`."""
     verb = add_verb(verbs, name, text, run, example, more=more)
     verb.add_argument("deployment", type=stack_name, help="name of the deployment")
     verb.add_argument("--region", help=REGION)
@@ -21,36 +21,36 @@ def add_verb_for_stack(verbs: Verbs, name: str, text: str, run: Run, example: st
 
 
 def one_name(text: str) -> str:
-    """The name or path of one deployment."""
+    """Accept the name or path of one deployment file, not a list of them."""
     if "," in text or text == ACCOUNT_SETTINGS:
-        raise ArgumentTypeError(f"{text!r} is not one deployment; name one, such as gpt2")
+        raise ArgumentTypeError(f"{text!r} is not one deployment; give one name, such as gpt2")
     return text
 
 
 def stack_name(text: str) -> str:
-    """The name of a deployment's stack; `<base>/<overlay>` is the stack `<base>-<overlay>`."""
+    """Return the stack's name for a deployment's name: `<base>-<overlay>` for `<base>/<overlay>`."""
     name = text.replace("/", "-", 1)
     if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", name) or name == ACCOUNT_SETTINGS:
-        raise ArgumentTypeError(f"{text!r} is not a deployment's name; name one, such as gpt2")
+        raise ArgumentTypeError(f"{text!r} is not a deployment's name; give one, such as gpt2")
     return name
 
 
 def count(text: str) -> int:
-    """A positive whole number."""
+    """Parse a positive whole number."""
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
         raise ArgumentTypeError(f"{text!r} must be a positive whole number")
     return int(text)
 
 
 def port(text: str) -> int:
-    """The number of a TCP port."""
+    """Parse the number of a TCP port."""
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise ArgumentTypeError(f"{text!r} is not a port; use 1 to 65535")
+        raise ArgumentTypeError(f"{text!r} must be a port from 1 to 65535")
     return int(text)
 
 
 def seconds(text: str) -> int:
-    """A time to wait, at most a week."""
+    """Parse a time to wait, in seconds: at most a week."""
     if not text.isdecimal() or not 1 <= int(text) <= 604_800:
-        raise ArgumentTypeError(f"{text!r} is not allowed; use 1 to 604800 seconds, which is a week")
+        raise ArgumentTypeError(f"{text!r} must be 1 to 604800 seconds, which is a week")
     return int(text)

@@ -1,4 +1,4 @@
-"""The arguments of `check` and `doctor`, which differ in one: whether AWS is asked."""
+"""The arguments of `check` and `doctor`. The two verbs differ in one thing: `doctor` always asks AWS."""
 
 import sys
 from argparse import ArgumentTypeError, Namespace
@@ -7,30 +7,34 @@ from slipway.cli.arguments import FILE, count
 from slipway.cli.parser import Parser
 from slipway.shared.checkout import ROOT
 
-_MOST_TYPES = 5  # that --on takes
-_REQUESTS = 4  # at once, for --recommend
+_MOST_TYPES = 5  # accepted by --on
+_REQUESTS = 4  # requests at once, the default of --recommend
 
 
 def add_check_arguments(verb: Parser) -> None:
-    """Add all arguments but `--account`."""
-    verb.add_argument("deployments", nargs="+", metavar="deployment", help=f"{FILE}; with --on also a model's id")
-    verb.add_argument("--on", type=_types, default=(), metavar="TYPES", help="on these instance types instead: a,b")
-    verb.add_argument("--engine", type=_engine, help="another engine than the file's, or than the default")
-    verb.add_argument("--recommend", action="store_true", help="which instance types hold the model, cheapest first")
-    verb.add_argument("--context", type=count, metavar="TOKENS", help="with --recommend: tokens of one request")
+    """Add all arguments that both verbs have; only `check` has `--account`."""
+    name = f"{FILE}; with --on or --recommend also a model's id"
+    verb.add_argument("deployments", nargs="+", metavar="deployment", help=name)
+    types = "use these instance types instead of the file's: a,b"
+    verb.add_argument("--on", type=_types, default=(), metavar="TYPES", help=types)
+    verb.add_argument("--engine", type=_engine, help="use this engine instead of the file's or the default")
+    recommend = "list the instance types that hold the model, cheapest first"
+    verb.add_argument("--recommend", action="store_true", help=recommend)
+    context = "with --recommend: length of one request (default: the file's, else the model's limit)"
+    verb.add_argument("--context", type=count, metavar="TOKENS", help=context)
     requests = f"with --recommend: requests at once (default {_REQUESTS})"
     verb.add_argument("--requests", type=count, metavar="N", help=requests)
-    verb.add_argument("--hub", action="store_true", help="judge by the model's files on the Hub as they are today")
-    verb.add_argument("--region", help="where, for a deployment that names no region")
-    verb.add_argument("--json", action="store_true", help="one JSON object, or a list of them for several names")
+    verb.add_argument("--hub", action="store_true", help="read the model's files on the Hub as they are today")
+    verb.add_argument("--region", help="region for a deployment whose file names none")
+    verb.add_argument("--json", action="store_true", help="print a JSON object, or a list of them for several names")
     verb.add_argument("--strict", action="store_true", help="exit with 1 also for warnings and unknowns")
-    verb.add_argument("--verbose", action="store_true", help="list all rules, also those that have nothing to say")
+    verb.add_argument("--verbose", action="store_true", help="list all rules, also those without a finding")
 
 
 def run_check(given: Namespace, *, account: bool) -> int:
-    """Check, or recommend. account: also ask AWS. Returns the exit status."""
+    """Check, or recommend instance types, and return the exit status. account: also ask AWS."""
     if given.recommend and (account or given.strict or given.verbose):
-        print("--recommend takes neither --account nor --strict nor --verbose.", file=sys.stderr)
+        print("Use `check --recommend` without --account, --strict and --verbose.", file=sys.stderr)
         return 2
     if given.recommend:
         from slipway.checking import recommend

@@ -1,4 +1,4 @@
-"""An argument parser that offers the nearest verb or option for a misspelt one; the overview of all verbs."""
+"""An argument parser that suggests the nearest verb or option for a misspelt one, and the overview of all verbs."""
 
 import argparse
 import difflib
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-_WIDTH = 80  # of a terminal that nobody made wider
+_WIDTH = 80  # a terminal's default
 _TEXT_COLUMN = 14
 
 Verbs = Any  # the result of argparse's add_subparsers, whose class is private
@@ -15,16 +15,16 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """The parsers of its verbs are of this class, too.
+    """A parser of this command line; the parsers of its verbs have this class, too.
 
-    summary: of a verb, its line in the overview. elsewhere: words that other commands take -> the command to use.
+    summary: a verb's line in the overview. elsewhere: verbs of other commands -> the command to use instead.
     """
 
     summary = ""
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does it, but what a verb can't take is refused by its own parser, `parser` in its defaults."""
+        """Parse as argparse does, but let the verb's own parser refuse a word that the verb does not take."""
         given, rest = self.parse_known_args(args, namespace)
         if rest:
             verb: Parser = getattr(given, "parser", self)
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         return given
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """A hook of argparse, for each word that has to be one of a few."""
+        """Refuse a word that must be one of a few; argparse calls this for each of them."""
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(action, self._unknown(value, action.choices))
 
@@ -40,13 +40,14 @@ class Parser(argparse.ArgumentParser):
         if word in self.elsewhere:
             return f"{word!r} is another command; use {self.elsewhere[word]}"
         near = difflib.get_close_matches(word.lower(), list(known), n=1)
-        return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'{self.prog} -h shows what is'}"
+        return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'see {self.prog} -h'}"
 
 
 def add_verb(verbs: Verbs, name: str, text: str, run: Run, example: str = "", *, more: str = "") -> Parser:
-    """Add a verb, whose arguments the caller adds to the parser that is returned.
+    """Add a verb. The caller adds its arguments to the returned parser.
 
-    text: its line in the overview. example: what follows `python -m slipway <name>`. more: for the verb's own page.
+    text: its line in the overview. example: the words after `python -m slipway <name>`. more: a remark that only the
+    verb's own help shows.
     """
     epilog = f"for example: python -m slipway {name} {example}" if example else None
     verb: Parser = verbs.add_parser(name, help=text, description=f"{text} ({more})" if more else text, epilog=epilog)
@@ -56,7 +57,7 @@ def add_verb(verbs: Verbs, name: str, text: str, run: Run, example: str = "", *,
 
 
 def overview(groups: Mapping[str, Mapping[str, str]]) -> str:
-    """groups: heading -> verb -> what the verb does."""
+    """Return one line for each verb, below the heading of its group. groups: heading -> verb -> its summary."""
     lines = []
     for heading, verbs in groups.items():
         lines += ["", heading]

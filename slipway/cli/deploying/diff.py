@@ -9,23 +9,21 @@ from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
     more = "exit status 1 if a change must be acknowledged"
-    text, example = "what does the next deploy mean?", "qwen3-4b --against main"
+    text, example = "show what the next deploy changes", "qwen3-4b --against main"
     verb = add_verb(verbs, "diff", text, run, example, more=more)
     verb.add_argument("deployment", help=FILE)
-    against = "a git ref, a template's file, or `stack`: what is deployed (default HEAD)"
+    against = "a git ref, a template file, or `stack` for the deployed stack (default HEAD)"
     verb.add_argument("--against", default="HEAD", metavar="WHAT", help=against)
     verb.add_argument("--region", help=REGION)
-    accepted = "acknowledged changes (default accepted-changes/<deployment>.yaml, if there is one)"
+    accepted = "file of acknowledged changes (default: accepted-changes/<deployment>.yaml, if it exists)"
     verb.add_argument("--accepted", type=Path, metavar="FILE", help=accepted)
     form = verb.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON object")
-    form.add_argument("--markdown", action="store_true", help="for a comment on a pull request")
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--markdown", action="store_true", help="print a comment for a pull request")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.templates import diff
 
     form = "json" if given.json else "markdown" if given.markdown else "text"

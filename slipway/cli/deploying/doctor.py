@@ -7,11 +7,9 @@ from slipway.cli.parser import Verbs, add_verb
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text, example = "check, and are account and region ready for it?", "qwen3-4b --region eu-west-1"
-    add_check_arguments(add_verb(verbs, "doctor", text, run, example, more="asks AWS, changes nothing"))
+    text, example = "check, and ask AWS whether account and region are ready", "qwen3-4b --region eu-west-1"
+    add_check_arguments(add_verb(verbs, "doctor", text, run, example, more="changes nothing"))
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     return run_check(given, account=True)

@@ -8,14 +8,12 @@ from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text = 'for a shell beside `local`: eval "$(python -m slipway env)"'
-    verb = add_verb(verbs, "env", text, run, more="prints what the operator's verbs, curl and the CDK need there")
-    verb.add_argument("--port", type=port, help="port of the local cloud (default 4566, or the only one that runs)")
+    text = 'set up a second shell for `local`: eval "$(python -m slipway env)"'
+    verb = add_verb(verbs, "env", text, run, more="prints the variables that Slipway, curl and the CDK need")
+    verb.add_argument("--port", type=port, help="port of the local cloud (default 4566, else the only one that runs)")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.local import env
 
     return env.run(ROOT, given.port)

@@ -8,31 +8,29 @@ from slipway.shared.checkout import ROOT
 
 def add(verbs: Verbs) -> None:
     """Add `fleet plan` and `fleet status` with their arguments."""
-    text = "many accounts and regions: plan a deploy, see what runs where"
+    text = "plan a deploy to many accounts and regions, see what runs where"
     fleet = verbs.add_parser("fleet", description=text)
     fleet.summary = text
     own = fleet.add_subparsers(required=True, metavar="{plan,status}")
-    text = "what a deploy would do in each account and region; exit status 1 if a change must be acknowledged"
+    text = "show what a deploy would do in each account and region; exit status 1 if a change must be acknowledged"
     _add_arguments(add_verb(own, "plan", text, run_plan))
-    text = "which account runs which template in which region, what failed and why; exit status 1 if something failed"
+    text = "show which template runs in each account and region, and what failed; exit status 1 after a failure"
     _add_arguments(add_verb(own, "status", text, run_status))
 
 
 def _add_arguments(verb: Parser) -> None:
     verb.add_argument("fleet", help="name or path of a fleet file")
-    verb.add_argument("--region", help="where the stack sets are (default AWS_REGION, or your profile's)")
-    verb.add_argument("--json", action="store_true", help="one JSON object")
+    verb.add_argument("--region", help="region of the stack sets (default: AWS_REGION, else your profile's)")
+    verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run_plan(given: Namespace) -> int:
-    """Run `fleet plan`. Returns the exit status."""
     from slipway.fleet import plan_command
 
     return plan_command.run(given.fleet, ROOT, given.region, as_json=given.json)
 
 
 def run_status(given: Namespace) -> int:
-    """Run `fleet status`. Returns the exit status."""
     from slipway.fleet import status
 
     return status.run(given.fleet, ROOT, given.region, as_json=given.json)

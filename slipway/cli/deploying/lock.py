@@ -9,16 +9,14 @@ from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
     text = "write the model's facts into a lock file"
-    verb = add_verb(verbs, "lock", text, run, "qwen3-4b", more="at one commit, beside the deployment")
+    verb = add_verb(verbs, "lock", text, run, "qwen3-4b", more="beside the deployment file, for one commit")
     verb.add_argument("deployment", type=one_name, help=FILE)
-    folder = "folder with the model's files (default: model.weights if it holds any, else the Hub)"
+    folder = "read the model's files from this folder (default: from model.weights if it holds any, else the Hub)"
     verb.add_argument("--folder", type=Path, metavar="PATH", help=folder)
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.locking import lock
 
     return lock.run(given.deployment, ROOT, given.folder)

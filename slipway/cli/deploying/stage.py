@@ -9,16 +9,15 @@ from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
     text = "copy a model's weights from the Hub to S3"
-    verb = add_verb(verbs, "stage", text, run, "qwen3-4b", more="where a deployment reads them")
+    verb = add_verb(verbs, "stage", text, run, "qwen3-4b", more="to model.weights of the deployment")
     verb.add_argument("deployment", type=one_name, help=FILE)
-    verb.add_argument("--folder", type=Path, help="for files on their way (default ~/.cache/slipway/staging)")
-    verb.add_argument("--abandon", action="store_true", help="give up an unfinished staging, and remove its parts")
+    folder = "folder for downloads (default ~/.cache/slipway/staging)"
+    verb.add_argument("--folder", type=Path, metavar="PATH", help=folder)
+    verb.add_argument("--abandon", action="store_true", help="give up an unfinished staging and delete its parts in S3")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.staging import stage
 
     return stage.run(given.deployment, ROOT, given.folder, give_up=given.abandon)

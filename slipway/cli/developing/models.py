@@ -7,14 +7,12 @@ from slipway.cli.parser import Verbs, add_verb
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
     text = "write the facts of lock files into the catalog"
     verb = add_verb(verbs, "models", text, run, "deployments/qwen3-4b.lock.json")
     verb.add_argument("locks", nargs="+", type=Path, metavar="lock", help="file that `lock` has written")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.reference import catalog_rows
 
     return catalog_rows.run(given.locks)

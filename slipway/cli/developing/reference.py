@@ -7,12 +7,10 @@ from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb."""
-    add_verb(verbs, "reference", "write the schemas, and the generated parts of docs/", run)
+    add_verb(verbs, "reference", "write the schemas and the generated parts of docs/", run)
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.reference import generated_files
 
     generated_files.run(ROOT)

@@ -8,21 +8,19 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text = "what containers or machines, functions or API wrote"
+    text = "show the log of containers or machines, functions or API"
     verb = add_verb_for_stack(verbs, "logs", text, run, "qwen3-4b --follow")
     source = (
-        "container (default: what runs the model), of machines also setup, model or worker; functions, access, or one "
-        "function by its handler, such as generate"
+        "container (the default: the log of what runs the model); functions; one function by its handler, such as "
+        "generate; access (the API's access log); for machines also setup, model or worker"
     )
     verb.add_argument("source", nargs="?", default="container", help=source)
     verb.add_argument("--since", type=_age, default="1h", help="how far back: 30s, 15m, 2h, 7d (default 1h)")
-    verb.add_argument("--all", action="store_true", help="of functions also Lambda's own lines, and metrics")
-    verb.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    verb.add_argument("--all", action="store_true", help="also show Lambda's own lines and the functions' metrics")
+    verb.add_argument("--follow", action="store_true", help="show new lines until Ctrl-C")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.operations import logs
 
     options = logs.LogOptions(source=given.source, since=given.since, follow=given.follow, everything=given.all)

@@ -7,13 +7,11 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
     text = "print the OpenAPI document of a deployed API"
     add_verb_for_stack(verbs, "openapi", text, run, "qwen3-4b > openapi.json")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.stack import openapi_document
 
     return openapi_document.run(given.deployment, given.region)

@@ -7,14 +7,13 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text, more = "a page to try the model, and a URL for any HTTP client", "signs its calls, on this machine only"
+    text = "serve a page to try the model, and a URL for any HTTP client"
+    more = "on this machine only; calls are signed with your credentials"
     verb = add_verb_for_stack(verbs, "playground", text, run, "qwen3-4b", more=more)
     verb.add_argument("--playground-port", "--port", dest="port", type=port, help=PLAYGROUND_PORT)
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.stack import signing_proxy
 
     return signing_proxy.run(given.deployment, given.region, given.port)

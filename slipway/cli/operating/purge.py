@@ -7,14 +7,12 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text = "remove what a destroyed deployment or an update left on AWS"
+    text = "remove resources that a destroy or an update left on AWS"
     verb = add_verb_for_stack(verbs, "purge", text, run, "qwen3-4b")
-    verb.add_argument("--yes", action="store_true", help="remove without asking")
+    verb.add_argument("--yes", action="store_true", help="remove them without asking")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.leftovers import purge
 
     return purge.run(given.deployment, given.region, sure=given.yes)

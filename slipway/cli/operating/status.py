@@ -7,14 +7,12 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text = "endpoint or machines, cost, queue, jobs, alarms, last failure"
+    text = "show state, cost, queue, jobs, alarms and last failure"
     verb = add_verb_for_stack(verbs, "status", text, run, "qwen3-4b")
-    verb.add_argument("--json", action="store_true", help="one JSON object")
+    verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.operations import status
 
     return status.run(given.deployment, given.region, as_json=given.json)

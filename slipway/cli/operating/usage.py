@@ -8,17 +8,15 @@ from slipway.cli.parser import Verbs
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb and its arguments."""
-    text = "requests, tokens, errors and cost of each named key in a month"
+    text = "show requests, tokens, errors and cost of each key in a month"
     verb = add_verb_for_stack(verbs, "usage", text, run, "qwen3-4b --month 2026-11")
-    verb.add_argument("--month", type=_month, metavar="YYYY-MM", help="month in UTC (default this one)")
-    usd = "cost to share out, from the bill (default estimated)"
+    verb.add_argument("--month", type=_month, metavar="YYYY-MM", help="month in UTC (default: this month)")
+    usd = "the month's cost from your bill, to be shared out among the keys (default: an estimate)"
     verb.add_argument("--usd", type=_usd, metavar="AMOUNT", help=usd)
-    verb.add_argument("--json", action="store_true", help="one JSON object")
+    verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(given: Namespace) -> int:
-    """Run the verb. Returns the exit status."""
     from slipway.operations import usage
 
     return usage.run(given.deployment, given.month, given.region, given.usd, as_json=given.json)

@@ -220,12 +220,12 @@ class TestQuota:
     def test_of_one_lets_it_start_and_no_update(self, check: Checker) -> None:
         asked = check(hosting={"instance_type": "ml.g5.24xlarge"})
         assert asked_level(asked, "service-quota") == "warning"
-        assert "an update, with old and new side by side, would fail" in asked.of("service-quota").message
+        assert "an update needs old and new side by side and would fail" in asked.of("service-quota").message
 
     def test_ends_scaling(self, check: Checker) -> None:
         hosting = {"instance_type": TYPE, "instance_count": {"min": 1, "max": 3}}
         found = check(hosting=hosting).of("service-quota")
-        assert (found.level, "scaling ends at 2 of 3" in found.message) == ("warning", True)
+        assert (found.level, "scaling would stop at 2 of 3" in found.message) == ("warning", True)
         assert f"6 of '{TYPE} for endpoint usage'" in found.message
 
     def test_of_one_type_of_a_pool_is_enough_to_start(self, check: Checker) -> None:
@@ -262,7 +262,7 @@ class TestMachines:
         assert f"the account {ACCOUNT} may run 5 vCPU of CPU types on EC2 in {REGION}; an update" in found.message
         larger = MACHINE | {"hosting": MACHINE["hosting"] | {"instance_type": "c5.2xlarge"}}
         found = check(**larger).of("service-quota")
-        assert (found.level, "and the machines have 8; ask Service Quotas for 16" in found.message) == ("error", True)
+        assert (found.level, "the machines need 8; ask Service Quotas for 16" in found.message) == ("error", True)
         quotas = bare_cloud.client("service-quotas", region=REGION)
         quotas.request_service_quota_increase(ServiceCode="ec2", QuotaCode="L-1216C47A", DesiredValue=8)
         assert "service-quota" in check(**MACHINE).passed
@@ -271,7 +271,7 @@ class TestMachines:
         reserve(bare_cloud, "eu-west-2", left=10)
         asked = check(**MACHINE, in_region="eu-west-2", jobs={"max_waiting": 20})
         assert (
-            "up to 22 (20 held callers, 1 task of each minute, 1 short call)"
+            "up to 22 (20 waiting callers, 1 task of each minute, 1 short call)"
             in asked.of("function-concurrency").message
         )
         assert not {"image-in-registry", "machine-network"} & {
@@ -288,7 +288,7 @@ class TestMachines:
             ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")
         found = check(**MACHINE, in_region="eu-west-1").of("vpc-quota")
         assert (found.level, found.field) == ("error", "security.vpc")
-        assert f"eu-west-1 of account {ACCOUNT} has 5 of at most 5; name one" in found.message
+        assert f"eu-west-1 of account {ACCOUNT} has 5 of at most 5 already; name an existing VPC" in found.message
 
     def test_need_subnets_that_lead_out_without_a_public_address(self, check: Checker, bare_cloud: LocalCloud) -> None:
         ec2 = bare_cloud.client("ec2", region=REGION)
@@ -308,7 +308,7 @@ class TestMachines:
         found = asked_of(vpc, closed).of("machine-network")
         assert (found.level, found.field) == ("error", "security.vpc.subnet_ids")
         assert f"{closed} has no route to the internet" in found.message
-        assert f"{public} leads out by an internet gateway" in asked_of(vpc, public).of("machine-network").message
+        assert f"{public} leads to an internet gateway" in asked_of(vpc, public).of("machine-network").message
         assert f"{private} is in {vpc}, not in {other}" in asked_of(other, private).of("machine-network").message
         missing = "subnet-0123456789abcdef0"
         assert f"{missing} does not exist in {REGION}" in asked_of(vpc, missing).of("machine-network").message
@@ -335,7 +335,7 @@ class TestFunctions:
         assert (found.level, found.field) == ("error", "jobs.max_waiting")
         assert f"account {ACCOUNT} may run 10 functions at once in us-west-1" in found.message
         workers = "5 workers, 1 task of each minute, 1 short call"
-        assert f"up to 35 (8 calls of the model, 20 held callers, {workers})" in found.message
+        assert f"up to 35 (8 calls of the model, 20 waiting callers, {workers})" in found.message
         assert "or use 3" in found.message
         assert "ask Service Quotas for 1000 'Concurrent executions' of AWS Lambda" in found.message
 
@@ -343,7 +343,7 @@ class TestFunctions:
         reserve(bare_cloud, "ca-central-1", left=10)
         found = check(in_region="ca-central-1").of("function-concurrency")
         assert found.level == "warning", "only calls of the model may be too many"
-        assert "4 held callers, 4 workers, 1 task of each minute, 1 short call" in found.message
+        assert "4 waiting callers, 4 workers, 1 task of each minute, 1 short call" in found.message
 
     def test_that_all_may_run_at_once_pass(self, check: Checker, bare_cloud: LocalCloud) -> None:
         reserve(bare_cloud, "us-west-2", left=35)
@@ -355,7 +355,7 @@ class TestFunctions:
         bare_region = "ap-northeast-3"
         found = check(in_region=bare_region, api={"timeout_in_seconds": 120}).of("gateway-timeout")
         assert (found.level, found.field) == ("error", "api.timeout_in_seconds")
-        assert f"120 is refused in {bare_region} of account {ACCOUNT}, whose API Gateway waits 29 s" in found.message
+        assert f"120 is refused in {bare_region} of account {ACCOUNT}, whose quota is 29 s" in found.message
         assert "ask Service Quotas for 120000" in found.message
         request_timeout(bare_cloud, 120, bare_region)
         assert "gateway-timeout" in check(in_region=bare_region, api={"timeout_in_seconds": 120}).passed
@@ -413,7 +413,7 @@ class TestWeights:
         model = put_weights(bare_cloud, "elsewhere", WHOLE)
         found = check(in_region="eu-west-1", model=model).of("weights-in-bucket")
         assert found.level == "error"
-        assert f"is in {REGION}, but SageMaker reads in its region, eu-west-1" in found.message
+        assert f"is in {REGION}, but SageMaker reads from its own region, eu-west-1" in found.message
 
     def test_that_were_staged_are_compared_with_their_manifest(self, check: Checker, bare_cloud: LocalCloud) -> None:
         model = put_weights(bare_cloud, "staged", WHOLE)

@@ -278,7 +278,7 @@ def test_the_clock_runs_as_fast_as_it_is_told() -> None:
 def test_an_invalid_clock_speed_is_refused(speed: str) -> None:
     process = start("gpt2", free_port(), f"--clock-speed={speed}")
     assert process.stdout
-    assert f"'{speed}' is not a speed; use 1 to 1000" in process.stdout.read()
+    assert f"'{speed}' must be a number from 1 to 1000" in process.stdout.read()
     process.stdout.close()
     assert process.wait(PATIENCE_IN_SECONDS) == 2
 

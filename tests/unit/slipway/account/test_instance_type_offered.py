@@ -62,4 +62,4 @@ def test_without_default_subnets_all_zones_count() -> None:
 def test_the_zones_of_the_users_subnets_are_those_that_machines_take() -> None:
     answer = ("describe_subnets", subnets("eu-west-3b"))
     (found,) = asked(ON_EC2 | {"security": {"vpc": VPC}}, ["eu-west-3a"], answer)
-    assert "EC2 has no c7i.xlarge in eu-west-3b, where machines would stand" in found.message
+    assert "EC2 has no c7i.xlarge in eu-west-3b, where the machines would run" in found.message

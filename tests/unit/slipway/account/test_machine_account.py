@@ -57,12 +57,16 @@ ENDPOINT = {"DestinationPrefixListId": "pl-2", "GatewayId": "vpce-0a1c"}
     ("routes", "level", "says"),
     [
         ([to("0.0.0.0/0", NatGatewayId="nat-1")], None, ""),
-        ([to("0.0.0.0/0", NatGatewayId="nat-1", State="blackhole")], "error", "whose target is gone"),
-        ([to("0.0.0.0/0", GatewayId="igw-1")], "error", "leads out by an internet gateway"),
-        ([FIREWALL], "unknown", "leads to vpce-0a1b, which may lead to the internet or not"),
+        (
+            [to("0.0.0.0/0", NatGatewayId="nat-1", State="blackhole")],
+            "error",
+            "default route is gone",
+        ),
+        ([to("0.0.0.0/0", GatewayId="igw-1")], "error", "leads to an internet gateway"),
+        ([FIREWALL], "unknown", "leads to vpce-0a1b; it is not known whether that reaches the internet"),
         ([to("0.0.0.0/0", GatewayId="vgw-1")], "unknown", "leads to vgw-1"),
-        (HALVES, "unknown", "has no default route, and routes that may lead"),
-        ([PREFIXES], "unknown", "has no default route, and routes that may lead"),
+        (HALVES, "unknown", "has no default route, but other routes that may lead"),
+        ([PREFIXES], "unknown", "has no default route, but other routes that may lead"),
         ([ENDPOINT, to("10.1.0.0/16", VpcPeeringConnectionId="pcx-1")], "error", "has no route to the internet"),
     ],
     ids=["NAT", "gone", "internet", "firewall", "VPN", "halves", "prefix list", "endpoint and peer"],
@@ -92,7 +96,7 @@ def test_a_default_key_of_the_accounts_own_keeps_machines_from_later_starts(mana
     key: Answer = ("ec2", "get_ebs_default_kms_key_id", {"KmsKeyId": KEY})
     found = asked(volume_key, key, ("kms", "describe_key", {"KeyMetadata": metadata}))
     told = [(each.level, each.field, each.fix) for each in found]
-    own = [("error", "hosting.volume_kms_key_arn", f"set it, to {KEY} or another key")]
+    own = [("error", "hosting.volume_kms_key_arn", f"set it to {KEY} or another key")]
     assert told == (own if manager == "CUSTOMER" else [])
 
 

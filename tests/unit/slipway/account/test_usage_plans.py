@@ -29,7 +29,7 @@ def asked(plans: list[dict[str, Any]]) -> list[Finding]:
 def test_plans_of_others_are_counted_against_the_quota(others: int, fits: bool) -> None:
     own = {"id": "own", "tags": {"aws:cloudformation:stack-name": "gpt2"}}
     found = asked([own, *({"id": str(number)} for number in range(others))])
-    assert not found if fits else found[0].problem.startswith("needs 4 usage plans, and eu-west-3")
+    assert not found if fits else found[0].problem.startswith("needs 4 usage plans, but eu-west-3")
 
 
 def test_only_an_api_with_keys_needs_plans() -> None:

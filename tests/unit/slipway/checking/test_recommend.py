@@ -174,8 +174,8 @@ def test_of_a_file_the_version_belongs_to_its_own_engine(capsys: pytest.CaptureF
     [
         (["--context", "8192"], "belong to --recommend"),
         (["--requests", "2"], "belong to --recommend"),
-        (["--recommend", "--strict"], "--recommend takes neither"),
-        (["--recommend", "--account"], "--recommend takes neither"),
+        (["--recommend", "--strict"], "without --account, --strict and --verbose"),
+        (["--recommend", "--account"], "without --account, --strict and --verbose"),
         (["--recommend", "--context", "abc"], "argument --context: 'abc' must be a positive whole number"),
         (["--recommend", "--requests", "0"], "argument --requests: '0' must be a positive whole number"),
     ],

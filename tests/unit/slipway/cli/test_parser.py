@@ -39,10 +39,10 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
         (["keys", "creat", "gpt2", "alice"], "'creat' is not known; did you mean create?"),
         (["verify", "gpt2", "--regoin=eu-west-1"], "'--regoin' is not known; did you mean --region?"),
         (["bench", "gpt2", "--route", "chats"], "'chats' is not known; did you mean chat?"),
-        (["verify", "gpt2", "gpt3"], "'gpt3' is not known; python -m slipway verify -h shows what is"),
+        (["verify", "gpt2", "gpt3"], "'gpt3' is not known; see python -m slipway verify -h"),
         (["STATUS", "gpt2"], "'STATUS' is not known; did you mean status?"),
         (["deploy", "gpt2"], "'deploy' is another command; use npx cdk deploy -c deployment=NAME"),
-        (["frobnicate"], "'frobnicate' is not known; python -m slipway -h shows what is"),
+        (["frobnicate"], "'frobnicate' is not known; see python -m slipway -h"),
     ],
 )
 def test_a_misspelt_word_is_refused_with_the_one_that_was_meant(
