@@ -17,7 +17,7 @@ from simulation.world.world import World
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 1 if an invariant was broken."""
+    """Run the trials. Return the exit status: 1 if an invariant was broken."""
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=100_000, help="in all")
     parser.add_argument("--seeds", type=int, default=50, help="number of seeds; each is used for every mode")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_all(trials: list[Trial], processes: int) -> list[Scorecard]:
-    """A scorecard for each trial, in the order of the trials."""
+    """Return a scorecard for each trial, in the order of the trials."""
     cards: dict[int, Scorecard] = {}
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(Scorecard.of, trial): number for number, trial in enumerate(trials)}

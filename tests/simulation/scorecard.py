@@ -57,7 +57,7 @@ class Scorecard:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of breaches by kind."""
+        """Return the number of breaches by kind."""
         broken = Counter(dict.fromkeys((*COUNTS, OTHER), 0))
         for _, breach in self.breaches:
             name = next((name for name, invariants in COUNTS.items() if breach.invariant in invariants), OTHER)
@@ -87,7 +87,7 @@ class Scorecard:
         return "\n".join(lines)
 
     def as_json(self) -> str:
-        """The counts, to compare runs."""
+        """Return the counts as JSON, to compare runs."""
         card = {
             "jobs": self.jobs,
             "requests": self.calls,

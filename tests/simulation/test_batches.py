@@ -18,7 +18,7 @@ SMALL: dict[str, Any] = {"jobs": 3, "after_retention": False, "unknown_messages"
 
 
 def run(**trial: Any) -> World:
-    """The world after a trial without a breach."""
+    """Run a trial, which must have no breach. Return the world after it."""
     world = World(Trial(**SMALL | trial))
     world.run()
     assert breaches(world) == []
@@ -54,7 +54,7 @@ def test_a_batch_that_is_cancelled_at_once_has_no_results() -> None:
 
 
 def test_the_answers_of_a_block_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that dies, or fails, reads all of them again: a hundred calls would seldom come to their end."""
+    """A driver that dies, or fails, reads all answers again. A hundred calls would seldom all succeed."""
     alone: list[str] = []
     read = DynamoDb.get_item
 
@@ -80,7 +80,7 @@ def test_a_window_that_ends_early_leaves_an_error_for_each_line_that_was_not_exe
 
 
 def test_a_large_output_is_joined_from_parts_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part is as small here as it may not be on S3."""
+    """Parts are smaller here than S3 allows."""
     for module in (join, driver):
         monkeypatch.setattr(module, "PART_BYTES", 10_000)
     monkeypatch.setattr(s3, "_LEAST_PART_BYTES", 5_000)

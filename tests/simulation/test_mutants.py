@@ -35,7 +35,7 @@ UNSWEPT: dict[str, Any] = {
 
 
 def broken_by(**trial: Any) -> set[str]:
-    """The invariants that are broken in a small trial."""
+    """Return the invariants that are broken in a small trial."""
     world = World(Trial(**SMALL | trial))
     world.run()
     return {breach.invariant for breach in breaches(world)}
@@ -57,7 +57,7 @@ def test_without_the_mutant_nothing_is_found(mutant: Mutant) -> None:
 
 
 def test_the_sweeper_covers_a_recorder_that_acknowledges_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notifications are hints: a lost one is noticed only where no sweeper runs."""
+    """Notifications are hints: a lost one is noticed only if no sweeper runs."""
     assert broken_by(**UNSWEPT) <= {"ends_are_announced"}
     acknowledge_first(monkeypatch)
     assert "i1_every_job_ends_in_time" in broken_by(**UNSWEPT)
@@ -74,7 +74,7 @@ def test_the_row_covers_a_missing_lease(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def acknowledge_first(patch: pytest.MonkeyPatch) -> None:
-    """No message comes back, whether or not it was handled."""
+    """Let no message come back, whether or not it was handled."""
     original = deployment.HANDLERS["record_result"]
 
     def handler(event: Any, context: Any) -> Any:

@@ -12,8 +12,8 @@ BOUND_FOR_MUTANTS = 10_000
 
 
 def explore(scope: Scope, patch: pytest.MonkeyPatch, *, attempts: int) -> Found:
-    """With so many attempts for each job."""
-    # The sweeper counts the queue's messages only where its look is not the last before the latest start.
+    """Explore with a number of attempts for each job."""
+    # The sweeper counts the queue's messages only if its look is not the last before the latest start.
     patch.setattr(queue_backend, "LONGEST_LOOK_IN_SECONDS", 0)
     patch.setattr(transitions, "MAX_ATTEMPTS", attempts)
     found = Exploration(scope).run()

@@ -34,7 +34,7 @@ FAULTS_OF_MODE = {
         *("machine stopped in a job", "machine vanished in a job", "machine replaced in a job"),
     },
 }
-# For the sweeper, in the queue, and for a machine with room.
+# Time for the sweeper, for the queue, and for a machine with room.
 WAITS_IN_SECONDS = 60
 OF_ENDPOINTS = ("async", "realtime")
 JOBS_OF_A_LONG_TRIAL = {"async": 900, "realtime": 900, "ec2": 2000}
@@ -57,7 +57,7 @@ BURST = Trial(
 
 
 def run(trial: Trial) -> World:
-    """The world after a trial without a breach."""
+    """Run a trial, which must have no breach. Return the world after it."""
     world = World(trial)
     world.run()
     assert breaches(world) == []
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_history(mode: str) -> None:
 
 
 def test_the_order_of_a_set_is_no_part_of_a_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a breach that a run has found could not be found again."""
+    """Otherwise a breach that a run has found could not be found again."""
     trial = Trial(mode="async", jobs=20, arrivals=200, seed=7, batches=3, batch_lines=40)
     cards = []
     for seed in ("0", "1"):
@@ -113,7 +113,7 @@ def test_a_generation_on_an_asynchronous_endpoint_is_a_job() -> None:
 
 @pytest.mark.parametrize("composition", COMPOSITIONS)
 def test_an_output_is_found_however_sagemaker_composes_its_name(composition: str) -> None:
-    """Where the name does not begin with the job's id only the call's answer and the notification tell of it."""
+    """If the name does not begin with the job's id, only the call's answer and the notification tell it."""
     rates = replace(Rates.harsh(), lost_message=0, broken_output=0)
     world = run(Trial(mode="async", jobs=100, seed=8, rates=rates, composition=composition))
     assert ends(world)["SUCCEEDED"] > 60
@@ -130,7 +130,7 @@ def test_an_announced_output_that_is_missing_is_asked_for_again_and_counted() ->
 
 @pytest.mark.parametrize("mode", OF_ENDPOINTS)
 def test_in_a_healthy_world_nobody_is_answered_by_an_error_of_ours(mode: str) -> None:
-    """Least time is left for the result of a job that ends at the end of a long hold."""
+    """The least time is left for the result of a job that ends at the end of a long hold."""
     habits = Habits(waiting=1.0, cancelled=0, refused=0)
     world = run(
         Trial(mode=mode, jobs=60, arrivals=300, seed=4, rates=Rates(), outages=0, habits=habits, median=40, longest=55)
@@ -181,7 +181,7 @@ def test_a_minute_without_the_table_loses_nothing(mode: str) -> None:
 
 @pytest.mark.parametrize("sweeps", [True, False])
 def test_redriven_dead_letters_end_open_jobs(sweeps: bool) -> None:
-    """With the sweeper all jobs have ended before; without it the dead letters end them."""
+    """With the sweeper all jobs have ended before. Without it the dead letters end them."""
     trial = Trial(
         mode="async",
         jobs=200,
@@ -217,7 +217,7 @@ def test_no_fault_breaks_an_invariant(mode: str) -> None:
 
 
 def test_a_burst_waits_forty_minutes_and_each_job_runs_once() -> None:
-    """Never more in flight than the capacity; no job runs twice or fails, and few messages are sent again."""
+    """Never more jobs run than the capacity allows. No job runs twice or fails, and few messages are sent again."""
     world = run(BURST)
     accepted = {job: rows[0].at for job, rows in world.history.rows.items()}
     runs = world.deployment.runs
@@ -239,7 +239,7 @@ def test_a_lost_message_is_sent_again_although_the_queue_is_never_empty() -> Non
     accepted = {job: world.history.rows[job][0].at for job in lost}
     waited = [each.started_at - accepted[each.job] for each in world.deployment.runs if each.job in lost]
     assert len(waited) > 20
-    assert max(waited) < 70 * 60  # a look of the sweeper's after ten minutes, then the queue once more
+    assert max(waited) < 70 * 60  # the sweeper's look after ten minutes, then the queue once more
 
 
 def test_the_slot_of_a_cancelled_job_is_free_soon_after_its_worker_died() -> None:
@@ -256,7 +256,7 @@ def test_the_slot_of_a_cancelled_job_is_free_soon_after_its_worker_died() -> Non
 
 
 def messages_noted(rows: list[Row]) -> list[float]:
-    """The times at which messages for a waiting job are noted in its row."""
+    """Return the times at which messages for a waiting job are noted in its row."""
     times = [row.number("sent_at") for row in rows if row.state == "ACCEPTED" and row.has("sent_at")]
     return sorted(set(times))
 

@@ -1,4 +1,4 @@
-"""Places of held callers: as many as allowed at once, shared, and none is lost with the function that had it."""
+"""Places of held callers: limited, shared among callers, and none is lost with the function that had it."""
 
 from random import Random
 from typing import Any

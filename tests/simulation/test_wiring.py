@@ -20,7 +20,7 @@ NAMES = {"async": "qwen3-4b-async", "realtime": "qwen3-4b", "ec2": "gpt2-ec2"}
 def test_the_simulated_deployment_is_the_accepted_one(mode: str) -> None:
     template: Template
     template = json.loads((SNAPSHOTS / f"test_the_template_is_the_accepted_one[{NAMES[mode]}].json").read_text())
-    # A handler is simulated with the time of its function. That of POST /generate depends on the mode.
+    # A handler is simulated with the timeout of its function. That of POST /generate depends on the mode.
     timeouts = {name.removesuffix("_by_job"): each["Timeout"] for name, each in functions(template).items()}
     modules = {"route": route.MODULES, "every_minute": every_minute.MODULES}
     for name, handlers in modules.items():

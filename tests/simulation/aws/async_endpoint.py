@@ -33,7 +33,7 @@ class Request:
 
 @dataclass
 class AsyncEndpoint:
-    """capacity: the requests that run at once. notify: sends to the success or error topic."""
+    """The endpoint. capacity: how many requests run at once. notify: sends to the success or error topic."""
 
     name: str
     scheduler: Scheduler
@@ -138,7 +138,7 @@ class AsyncEndpoint:
         self._publish(request, {"invocationStatus": "Completed", "responseParameters": output})
 
     def _fail(self, request: Request, reason: str, words: bytes = b"", notified: bool = True) -> None:
-        """words: the container's error, for the failure object."""
+        """End a request with a failure. words: the container's error, for the failure object."""
         request.over_at = self.scheduler.now
         if not self.faults.happens("failure object missing", self.faults.rates.broken_output):
             self.bucket.write(request.failure_key, words or reason.encode(), "text/plain")
@@ -146,5 +146,5 @@ class AsyncEndpoint:
             self._publish(request, {"invocationStatus": "Failed", "failureReason": reason})
 
     def _publish(self, request: Request, outcome: dict[str, Any]) -> None:
-        """The members of a notification that the recorder reads."""
+        """Send a notification, with the members that the recorder reads."""
         self.notify(json.dumps({"inferenceId": f"{request.job}.{request.attempt}", **outcome}))

@@ -54,7 +54,7 @@ def _operations(service: str) -> dict[str, OperationModel]:
 
 
 class Client:
-    """service: has a method for each operation, which may raise Refusal."""
+    """A client. service: has a method for each operation, which may raise Refusal."""
 
     def __init__(
         self, service_name: str, service: Any, config: Config, functions: Functions, random: Random, faults: Faults
@@ -83,10 +83,10 @@ class Client:
         return call
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
     def generate_presigned_url(self, operation: str, Params: dict[str, Any], ExpiresIn: int) -> str:
-        """Signed locally, without a request."""
+        """Return a link that is signed locally, without a request."""
         self._check(self._models[operation], Params)
         return str(self._service.presigned_url(Params, ExpiresIn))
 
@@ -108,7 +108,7 @@ class Client:
                 self._scheduler.sleep(self._back_off.delay_amount(context))
 
     def _check(self, model: OperationModel, arguments: dict[str, Any]) -> None:
-        """Checks a part of the calls, since checks are slow and the same code makes requests of the same shape."""
+        """Check some of the calls: checks are slow, and the same code makes requests of the same shape."""
         self._calls[model.name] += 1
         if self._calls[model.name] > CHECKED_CALLS and self._calls[model.name] % 10:
             return
@@ -136,7 +136,7 @@ class Client:
         return result
 
     def _timeout(self, model: OperationModel) -> dict[str, float]:
-        """The caller's read timeout, for the one operation that may take longer."""
+        """Return the client's read timeout, for the one operation that may take longer."""
         return {"read_timeout": self._read_timeout} if model.name == "InvokeEndpoint" else {}
 
     def _fail_before(self, fault: str | None, model: OperationModel) -> None:

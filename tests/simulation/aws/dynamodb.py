@@ -17,7 +17,7 @@ PAGE_BYTES = 1024 * 1024
 
 
 class _Change(NamedTuple):
-    """A write to be made. refusal: the reason if its condition does not hold."""
+    """A write to be made. refusal: the reason, if its condition does not hold."""
 
     table: Table
     pk: str
@@ -28,7 +28,7 @@ class _Change(NamedTuple):
 
 @dataclass
 class DynamoDb:
-    """page_bytes: the most that a Query reads. unavailable_until: the end of an outage. others: written with it."""
+    """DynamoDB. page_bytes: the most a Query reads. unavailable_until: the end of an outage. others: other tables."""
 
     table: Table
     transactions: Transactions
@@ -43,7 +43,7 @@ class DynamoDb:
         return {"Item": dict(item)} if item else {}
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
-        """In random order; sometimes only a part of the items, as documented."""
+        """Return items in random order; sometimes only a part of them, as documented."""
         ((name, wanted),) = request["RequestItems"].items()
         table = self._named(name)
         keys, consistent = [_pk(key) for key in wanted["Keys"]], wanted.get("ConsistentRead", False)
@@ -84,7 +84,7 @@ class DynamoDb:
         return {}
 
     def query(self, **request: Any) -> dict[str, Any]:
-        """Of an index: a partition, with the sort key up to a value."""
+        """Return the entries of an index in a partition, with the sort key up to a value."""
         table = self._named(request["TableName"])
         index = next((index for index in table.indexes if index.name == request["IndexName"]), None)
         if index is None or request.get("ConsistentRead"):
@@ -186,7 +186,7 @@ class DynamoDb:
 
 
 def _change_set(item: dict[str, Any], verb: str, attribute: str, texts: list[str]) -> None:
-    """A set that becomes empty is no attribute any more."""
+    """Add to a set, or remove from it. An empty set is not stored as an attribute."""
     before = set(item.pop(attribute, {"SS": []})["SS"])
     after = before | set(texts) if verb == "ADD" else before - set(texts)
     if after:

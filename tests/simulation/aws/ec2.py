@@ -17,7 +17,7 @@ _START_IN_SECONDS, _STOP_IN_SECONDS = 10, 30
 
 @dataclass
 class Instance:
-    """history: each state with the time when it began."""
+    """An instance. history: each state with the time when it began."""
 
     id: str
     number: int
@@ -28,7 +28,7 @@ class Instance:
 
 @dataclass
 class Ec2:
-    """on_running, on_stop: called when an instance begins to boot, and when it is told to go down or is gone.
+    """EC2. on_running, on_stop: called when an instance begins to boot, and when it is told to stop or is gone.
 
     starts: the times of all requests to start. stops: the times and instances of requests to stop.
     """
@@ -43,7 +43,7 @@ class Ec2:
     stops: list[tuple[float, Instance]] = field(default_factory=list)
 
     def launch(self, number: int) -> Instance:
-        """RunInstances, by CloudFormation; without faults."""
+        """Start a new instance as CloudFormation does, without faults."""
         instance = Instance(f"i-{self.random.getrandbits(68):017x}", number, STOPPED, self.scheduler.now)
         self.instances[instance.id] = instance
         self._enter(instance, PENDING)
@@ -82,13 +82,13 @@ class Ec2:
         return {"StoppingInstances": [self._changed(instance, before)]}
 
     def stop(self, instance: Instance) -> None:
-        """By its owner, by EC2, or from within."""
+        """Stop an instance: an operator, EC2 or its own system does it."""
         if instance.state == RUNNING:
             self._enter(instance, STOPPING)
             self.on_stop(instance)
 
     def vanish(self, instance: Instance) -> None:
-        """By a failure of its host."""
+        """Let an instance vanish by a failure of its host."""
         if instance.state != TERMINATED:
             self._enter(instance, TERMINATED)
             self.on_stop(instance)

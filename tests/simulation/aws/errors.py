@@ -24,5 +24,5 @@ class Refusal(Exception):
 
 
 def invalid(message: str) -> Refusal:
-    """DynamoDB's error for an invalid request."""
+    """Return DynamoDB's error for an invalid request."""
     return Refusal("ValidationException", message)

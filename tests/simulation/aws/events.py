@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
 @dataclass
 class EventBus:
-    """A refused entry comes back in a response of status 200. on_waiting_batch: called with the event's detail."""
+    """The bus. A response of status 200 may hold a refused entry. on_waiting_batch: called with the event's detail."""
 
     scheduler: Scheduler
     faults: Faults

@@ -32,7 +32,7 @@ class Term(NamedTuple):
     value: str = ""
 
     def holds(self, item: Item, values: Mapping[str, Value]) -> bool:
-        """A value compares only with one of its own type."""
+        """Whether the term holds. A value compares only with one of its own type."""
         if self.operator in (ABSENT, PRESENT) or self.attribute not in item:
             return self.operator == (PRESENT if self.attribute in item else ABSENT)
         if self.operator == "<":
@@ -42,7 +42,7 @@ class Term(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Holds if all terms of one alternative hold. used: the placeholders of names and values in it."""
+    """A condition holds if all terms of one alternative hold. used: the placeholders of names and values in it."""
 
     alternatives: tuple[tuple[Term, ...], ...]
     used: frozenset[str]
@@ -52,7 +52,7 @@ class Condition(NamedTuple):
 
 
 class Action(NamedTuple):
-    """ADD a number to an attribute or texts to a set, DELETE texts from a set, SET or REMOVE the attribute."""
+    """One action of an update: ADD a number or texts, DELETE texts from a set, SET or REMOVE an attribute."""
 
     verb: str
     attribute: str
@@ -60,14 +60,14 @@ class Action(NamedTuple):
 
 
 class Update(NamedTuple):
-    """used: the placeholders of names and values in it."""
+    """An update expression. used: the placeholders of names and values in it."""
 
     actions: tuple[Action, ...]
     used: frozenset[str]
 
 
 def comparable(value: Value) -> tuple[str, Any]:
-    """A value's type, and its content as Python orders it."""
+    """Return a value's type, and its content as Python orders it."""
     ((kind, content),) = value.items()
     return kind, Decimal(content) if kind == "N" else content
 

@@ -21,7 +21,7 @@ PIECES, SECONDS_BETWEEN_PIECES = 10, 0.5
 
 @dataclass(eq=False)
 class EventStream:
-    """An answer in parts, of which each is a value of the engine. The function that reads them may die."""
+    """An answer in parts. Each is a value of the engine. The function that reads them may die."""
 
     answer: bytes
     scheduler: Scheduler
@@ -38,7 +38,7 @@ class EventStream:
             yield _part({"token": {"text": "la "}, "generated_text": None if piece + 1 < PIECES else "la"})
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 def _part(value: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _part(value: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class RealtimeEndpoint:
-    """capacity: the requests that run at once. invoked_attempt: job and attempt of the calling worker."""
+    """The endpoint. capacity: how many requests run at once. invoked_attempt: job and attempt of the calling worker."""
 
     name: str
     scheduler: Scheduler
@@ -80,7 +80,7 @@ class RealtimeEndpoint:
         return {"Body": EventStream(answer, self.scheduler, self.faults)}
 
     def _ask(self, body: bytes, read_timeout: float) -> Answer | None:
-        """None if it took too long for SageMaker."""
+        """Return the model's answer; None if it took too long for SageMaker."""
         answers: list[Answer] = []
         arrived = Signal(self.scheduler)
 

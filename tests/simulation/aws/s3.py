@@ -29,7 +29,7 @@ class Version(NamedTuple):
 
 @dataclass
 class Bucket:
-    """objects: versions by key, the oldest first. uploads: ETag and bytes of each part of unfinished uploads."""
+    """A bucket. objects: versions by key, the oldest first. uploads: ETag and bytes of each part of open uploads."""
 
     name: str
     scheduler: Scheduler
@@ -110,7 +110,7 @@ class Bucket:
         return {"Contents": contents} if contents else {}  # no member for an empty list
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys with a prefix, in order."""
+        """Return the keys with a prefix, in order."""
         return self._sorted[bisect_left(self._sorted, prefix) : bisect_left(self._sorted, prefix + chr(0x10FFFF))]
 
     def presigned_url(self, request: dict[str, Any], expires_in: int) -> str:

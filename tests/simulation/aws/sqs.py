@@ -15,7 +15,7 @@ from simulation.runtime.scheduler import Scheduler, Signal
 
 @dataclass
 class Message:
-    """receives: how often it was received."""
+    """A message. receives: how often it was received."""
 
     id: str
     body: str
@@ -30,7 +30,7 @@ class _Flight:
 
 @dataclass
 class Queue:
-    """on_arrival: called when a message may be received. sent: the number of messages sent."""
+    """A queue. on_arrival: called when a message may be received. sent: the number of messages sent."""
 
     name: str
     scheduler: Scheduler
@@ -72,7 +72,7 @@ class Queue:
         return {}
 
     def receive_message(self, **request: Any) -> dict[str, Any]:
-        """A long poll ends with the first message."""
+        """Receive messages. A long poll ends with the first one."""
         self._check(request)
         end, asked = self.scheduler.now + request["WaitTimeSeconds"], request["AttributeNames"]
         while not (found := self.receive(request["MaxNumberOfMessages"])) and self.scheduler.now < end:
@@ -93,7 +93,7 @@ class Queue:
         return {}
 
     def get_queue_attributes(self, **request: Any) -> dict[str, Any]:
-        """Approximate, as documented: sometimes too low."""
+        """Return the numbers of messages. They are approximate, as documented: sometimes too low."""
         self._check(request)
         counts = {
             "ApproximateNumberOfMessages": len(self._ready),
@@ -118,7 +118,7 @@ class Queue:
         return message.id
 
     def receive(self, most: int) -> dict[str, Message]:
-        """Up to `most` messages by receipt handle, roughly the oldest first; hides them for the visibility timeout."""
+        """Return up to `most` messages by receipt handle, and hide them for the visibility timeout."""
         received: dict[str, Message] = {}
         while self._ready and len(received) < most:
             message = self._ready.pop(self.random.randrange(min(len(self._ready), 5)))
@@ -137,7 +137,7 @@ class Queue:
         self._flights.pop(handle, None)
 
     def redrive(self, source: "Queue") -> int:
-        """Move all messages of a dead-letter queue back; returns their number."""
+        """Move all messages of a dead-letter queue back. Return their number."""
         messages, source._ready = source._ready, []
         for message in messages:
             self._send(Message(message.id, message.body), 0)
@@ -145,7 +145,7 @@ class Queue:
 
     @property
     def size(self) -> int:
-        """Messages that are not deleted."""
+        """Return the number of messages that are not deleted."""
         return len(self._ready) + len(self._waiting) + len(self._flights)
 
     def keeps_unread(self, text: str) -> bool:

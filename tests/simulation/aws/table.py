@@ -16,7 +16,7 @@ LONGEST_INDEX_LAG_IN_SECONDS = 10
 
 
 class Write(NamedTuple):
-    """A committed change of one item. size: in bytes afterwards. new: None after its deletion."""
+    """A committed change of one item. size: the item's bytes afterwards. new: None after its deletion."""
 
     at: float
     pk: str
@@ -38,7 +38,7 @@ class Lags:
 
 @dataclass
 class Table:
-    """observers: called with all writes of each committed request."""
+    """A table. observers: called with all writes of each committed request."""
 
     name: str
     indexes: list[TableIndex]
@@ -54,11 +54,11 @@ class Table:
         self._earlier: dict[str, list[tuple[float, Item | None]]] = {}
 
     def size(self, pk: str) -> int:
-        """An item's bytes; 0 if it does not exist."""
+        """Return an item's bytes; 0 if it does not exist."""
         return self._sizes.get(pk, 0)
 
     def read(self, pk: str, *, consistent: bool) -> Item | None:
-        """The item; unless consistent, sometimes an earlier version."""
+        """Return an item; unless `consistent`, sometimes an earlier version."""
         self.units.read(self.size(pk), consistent=consistent)
         if not consistent and self.random.random() < self.lags.share_of_stale_reads:
             as_of = self.scheduler.now - self.random.expovariate(1 / self.lags.stale_read)

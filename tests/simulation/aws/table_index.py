@@ -13,7 +13,7 @@ Entry = tuple[Any, str]  # (sort value, pk)
 
 
 class TableIndex:
-    """Sparse: without the items that lack one of its two attributes."""
+    """An index. It is sparse: items that lack one of its two attributes are not in it."""
 
     def __init__(self, name: str, partition: str, sort: str) -> None:
         self.name, self.partition, self.sort = name, partition, sort
@@ -24,7 +24,7 @@ class TableIndex:
         self._latest: dict[str, float] = {}
 
     def place(self, pk: str, item: Item | None) -> tuple[str, Entry] | None:
-        """An item's partition and entry; None if it is not in the index."""
+        """Return an item's partition and entry; None if it is not in the index."""
         if item is None or self.partition not in item or self.sort not in item:
             return None
         (kind, partition), (_, sort) = comparable(item[self.partition]), comparable(item[self.sort])
@@ -33,7 +33,7 @@ class TableIndex:
         return partition, (sort, pk)
 
     def follow(self, pk: str, item: Item | None, visible_at: float) -> None:
-        """Show a change of the table from visible_at on. Changes of one item keep their order."""
+        """Show a change of the table from `visible_at` on. Changes of one item keep their order."""
         visible_at = max(visible_at, self._latest.get(pk, 0))
         self._latest[pk] = visible_at
         heapq.heappush(self._pending, (visible_at, next(self._order), pk, self.place(pk, item)))
@@ -41,7 +41,7 @@ class TableIndex:
     def read(
         self, partition: str, now: float, *, at_most: Any = None, forward: bool = True, after: Entry | None = None
     ) -> Iterator[Entry]:
-        """The visible entries of a partition, in order."""
+        """Return the visible entries of a partition, in order."""
         self._catch_up(now)
         entries = self._partitions.get(partition, [])
         last = len(entries) if at_most is None else bisect_right(entries, at_most, key=lambda entry: entry[0])

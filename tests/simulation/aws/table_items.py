@@ -12,17 +12,17 @@ MAX_ITEM_BYTES = 400 * 1024
 
 
 def copied(item: Item) -> dict[str, Any]:
-    """A deep copy."""
+    """Return a deep copy of an item."""
     return {name: _copied(value) for name, value in item.items()}
 
 
 def size(item: Item | None) -> int:
-    """In bytes: names and values in UTF-8."""
+    """Return an item's size in bytes: names and values in UTF-8."""
     return sum(len(name.encode()) + _size(value) for name, value in item.items()) if item else 0
 
 
 def checked_size(item: Item) -> int:
-    """In bytes. Raises Refusal for an item that DynamoDB does not store."""
+    """Return an item's size in bytes. Raises Refusal for an item that DynamoDB does not store."""
     for name, value in item.items():
         if len(value) != 1:
             raise invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one")
@@ -49,7 +49,7 @@ class Units:
         self.reads += max(1, ceil(size_in_bytes / 4096)) * (1 if consistent else 0.5)
 
     def write(self, size_in_bytes: int, *, transaction: bool = False) -> None:
-        """size_in_bytes: the larger of the item before and after."""
+        """Count a write. size_in_bytes: the larger of the item before and after."""
         self.writes += max(1, ceil(size_in_bytes / 1024)) * (2 if transaction else 1)
 
 

@@ -14,7 +14,7 @@ MAX_WRITES = 100
 
 @dataclass
 class _Request:
-    """The request of a token."""
+    """A request that came with a token."""
 
     text: str
     at: float
@@ -23,7 +23,7 @@ class _Request:
 
 @dataclass
 class Transactions:
-    """held: the items of transactions in progress; other writes of them are refused."""
+    """The transactions. held: the items of transactions in progress; other writes of them are refused."""
 
     scheduler: Scheduler
     random: Random
@@ -33,7 +33,7 @@ class Transactions:
         self._by_token: dict[str, _Request] = {}
 
     def run(self, token: str, text: str, keys: list[str], commit: Callable[[], list[dict[str, Any] | None]]) -> None:
-        """commit: writes, or returns the reasons of refused writes. Raises Refusal."""
+        """Run a transaction. commit: writes, or returns the reasons of refused writes. Raises Refusal."""
         if self._is_done(token, text):
             return
         if len(set(keys)) != len(keys) or len(keys) > MAX_WRITES:

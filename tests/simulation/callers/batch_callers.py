@@ -1,4 +1,4 @@
-"""Callers of the Files and Batch API: they upload, begin, poll, sometimes cancel, and read what became of each line."""
+"""Callers of the Files and Batch API: they upload, begin, poll, sometimes cancel, and read the result of each line."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _TURNS = 40
 
 @dataclass
 class FollowedBatch:
-    """One batch of a caller. prompts: by custom_id, in the order of the input; `last` is its last view."""
+    """One batch of a caller. prompts: by custom_id, in the order of the input. last: the last view of the batch."""
 
     principal: str
     prompts: dict[str, str]
@@ -33,7 +33,7 @@ class FollowedBatch:
 
 @dataclass
 class BatchCallers:
-    """Each batch has an owner of its own or shares one; what they saw is for the invariants."""
+    """The callers. Each batch has an owner of its own or shares one. The invariants read what callers saw."""
 
     scheduler: Scheduler
     random: Random
@@ -61,7 +61,7 @@ class BatchCallers:
             self.unfinished -= 1
             return
         wanted = {"input_file_id": file["id"], "endpoint": "/v1/completions", "completion_window": "24h"}
-        key = {"Idempotency-Key": file["id"]}  # the request is repeated where its answer is lost
+        key = {"Idempotency-Key": file["id"]}  # the request is repeated if its answer is lost
         begun = self._ask(batch, "POST", "/batches", body=json.dumps(wanted).encode(), headers=key)
         if begun is None:
             self.unfinished -= 1

@@ -14,7 +14,7 @@ OWNERS = 3
 
 @dataclass
 class DirectCallers:
-    """Nobody repeats a call."""
+    """The callers. They do not repeat calls."""
 
     scheduler: Scheduler
     random: Random
@@ -26,7 +26,7 @@ class DirectCallers:
             self._begin(number % OWNERS, self.random.uniform(0, within_seconds))
 
     def call_once_more(self) -> None:
-        """Each owner."""
+        """Let each owner call once more."""
         for owner in range(OWNERS):
             self._begin(owner, 0)
 

@@ -13,7 +13,7 @@ OPEN_STATES = ("ACCEPTED", "SUBMITTED")
 
 
 class Exchange(NamedTuple):
-    """One request and its response. job: the id in the path; prompt and key: of a submission."""
+    """One request and its response. job: the id in the path. prompt, key: those of a submission."""
 
     started_at: float
     ended_at: float
@@ -26,13 +26,13 @@ class Exchange(NamedTuple):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The job in the response, empty if there is none."""
+        """Return the job in the response; empty if there is none."""
         body = self.reply.body
         return body if self.reply.status in (200, 202) and isinstance(body, dict) and "id" in body else {}
 
 
 class Row(NamedTuple):
-    """A version of a job's row, written at `at`; item is None after its deletion."""
+    """A version of a job's row, written at `at`. item: None after the row's deletion."""
 
     at: float
     item: Item | None
@@ -63,12 +63,12 @@ class Row(NamedTuple):
 
     @property
     def ended(self) -> set[int]:
-        """The attempts that can bring no output any more."""
+        """Return the attempts that can bring no output any more."""
         return set(map(int, (self.value("ended") or {"NS": []})["NS"]))
 
     @property
     def output_attempt(self) -> int:
-        """The attempt of the pinned output, 0 for none."""
+        """Return the attempt of the pinned output; 0 for none."""
         return int(self.value("output")["M"]["attempt"]["N"]) if self.has("output") else 0
 
     @property
@@ -77,18 +77,18 @@ class Row(NamedTuple):
 
     @property
     def holds_slot(self) -> bool:
-        """True unless the row says otherwise: defaults are not stored."""
+        """Whether the job holds a slot. The default, True, is not stored."""
         return self.item is not None and bool(self.item.get("holds_slot", {"BOOL": True})["BOOL"])
 
 
 def account_of(row: Row) -> str:
-    """The key of its owner's account in the table of usage."""
+    """Return the key of the owner's row in the table of usage."""
     return f"{datetime.fromtimestamp(row.number('accepted_at'), UTC):%Y-%m}#{row.text('owner')}"
 
 
 @dataclass
 class History:
-    """Written while the trial runs; the invariants read it afterwards. texts: copies of outputs, and errors, by key."""
+    """The history of a trial, which the invariants read afterwards. texts: copies of outputs, and errors, by key."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class History:
                 self.slot_mismatches.append(f"owner {owner} counts {taken} slots, {held} jobs hold one")
 
     def observe_accounts(self, writes: list[Write]) -> None:
-        """Writes of the table of usage; those of the jobs in the same transaction are known."""
+        """Add writes of the table of usage. Those of the jobs in the same transaction are known."""
         for account, item in ((write.pk, write.new) for write in writes if write.new):
             counted = Counter({name: int(value["N"]) for name, value in item.items() if "N" in value})
             texts = [value["S"] for name, value in item.items() if name.startswith("open:")]
@@ -150,9 +150,9 @@ class History:
         return {owner}
 
     def final_row(self, job: str) -> Row:
-        """The job's last row before its deletion."""
+        """Return the job's last row before its deletion."""
         return next(row for row in reversed(self.rows[job]) if row.item)
 
     def end_of(self, job: str) -> Row | None:
-        """The write that ended the job."""
+        """Return the write that ended the job."""
         return self._ends.get(job)

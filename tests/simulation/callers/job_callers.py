@@ -17,7 +17,7 @@ FINAL = ("succeeded", "failed", "expired", "cancelled")
 
 @dataclass(frozen=True)
 class Habits:
-    """Shares of all submissions, from 0 to 1: those with an idempotency key, those repeated later, and so on."""
+    """How often callers do something: shares of all submissions, from 0 to 1."""
 
     with_key: float = 0.6
     repeated: float = 0.1
@@ -34,7 +34,7 @@ class Habits:
 
     @classmethod
     def only_submit(cls) -> "Habits":
-        """No caller asks for anything after the submission."""
+        """Return habits without any request after the submission."""
         return cls(**{each.name: 0.0 for each in fields(cls)})
 
 
@@ -69,7 +69,7 @@ class Callers:
         self.scheduler.spawn(run, delay)
 
     def _journey(self, number: int, principal: str) -> None:
-        """One submission, and the later requests of its caller."""
+        """Make one submission, and the later requests of its caller."""
         habits, chance = self.habits, self.random.random
         prompt = f"prompt {number}" + (f", {REFUSED}" if chance() < habits.refused else "")
         key = f"key-{number}" if chance() < habits.with_key else None
@@ -95,7 +95,7 @@ class Callers:
             self._follow(principal, job)
 
     def _submit(self, principal: str, prompt: str, key: str | None) -> str | None:
-        """The job's id; None if the caller gave up or was refused."""
+        """Submit a job. Return its id; None if the caller gave up or was refused."""
         headers = {"Idempotency-Key": key} if key else {}
         for turn in range(12):
             by_generate = self.random.random() < self.habits.generated
@@ -154,7 +154,7 @@ class Callers:
             self.scheduler.sleep(self.random.uniform(1, 5))
 
     def _intrude(self, principal: str, job: str) -> None:
-        """Another caller tries the id, a guessed id and malformed ids."""
+        """Let another caller try the id, a guessed id and malformed ids."""
         other = f"{principal}X"
         guessed = f"{self.random.getrandbits(128):032x}"
         for wanted in (job, guessed, job.upper(), "../" + job, job[:-1], ""):

@@ -14,7 +14,7 @@ COMPOSITIONS = ("folder", "no slashes", "behind the name")
 
 @dataclass(frozen=True)
 class Trial:
-    """Times in seconds. The same settings give the same history, call by call.
+    """The settings of a trial. Times are in seconds. The same settings give the same history, call by call.
 
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
     output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
@@ -59,7 +59,7 @@ class Trial:
 
     @classmethod
     def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":
-        """A trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
+        """Return a trial of `make chaos`: endpoints are kept busy, machines have time to sleep between jobs."""
         trial = cls(mode=mode, seed=seed, jobs=jobs, batches=jobs // _JOBS_FOR_A_BATCH)
         if mode == "realtime":
             trial = replace(trial, calls=jobs // _JOBS_FOR_A_CALL)

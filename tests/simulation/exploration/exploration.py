@@ -49,7 +49,7 @@ Step = tuple[str, State | BrokenError]
 
 @dataclass(frozen=True)
 class Scope:
-    """Limits: jobs of one owner with `slots` open jobs; sweepers, workers and functions at_once."""
+    """The limits of a search: jobs of one owner with `slots` open jobs; sweepers, workers and functions `at_once`."""
 
     mode: str
     jobs: int = 1
@@ -131,7 +131,7 @@ class Exploration:
         return found
 
     def _start(self) -> State:
-        """Machines have been set up, and one waits for work."""
+        """Return the first states. Machines have been set up, and one waits for work."""
         if self.scope.mode != "ec2":
             return State()
         parts.readiness()._has_begun = True  # no step of its own: whether it asks depends on the process
@@ -140,7 +140,7 @@ class Exploration:
         return self.services.put(State(machine=RUNNING_MACHINE), "machine#0", row)
 
     def steps(self, state: State) -> list[Step]:
-        """The possible steps, each with the state after it or the invariant that it breaks."""
+        """Yield the possible steps, each with the state after it or the invariant that it breaks."""
         if state not in self._steps:
             self._steps[state] = list(self._steps_from(state))
         return self._steps[state]
@@ -173,7 +173,7 @@ class Exploration:
             yield name, iter([("", after)])
 
     def _starts(self, state: State) -> Iterator[tuple[str, str, Any, str, State]]:
-        """Functions that can start: name of the step, function, event, message held, state before."""
+        """Yield functions that can start: name of the step, function, event, message held, state before."""
         if len(state.tasks) >= self.scope.at_once:
             return
         running = [self.functions.function_of(task) for task in state.tasks]
@@ -203,7 +203,7 @@ class Exploration:
                 yield f"record {number}", "record_result", _message(_notification(job, number, fate)), "", state
 
     def _outside(self, state: State) -> Iterator[tuple[str, State]]:
-        """Steps of the model, of the queue and of time."""
+        """Yield the steps of the model, of the queue and of time."""
         for attempt, fate in state.fates:
             if fate == RUNNING:
                 for end in (OUTPUT, REFUSED, FAILED):
@@ -227,7 +227,7 @@ class Exploration:
             yield "deadline", state._replace(phase=OVERDUE)
 
     def _outside_of_machines(self, state: State) -> Iterator[tuple[str, State]]:
-        """EC2, and time that passes: no beats while a machine is down, and the pause after a start."""
+        """Yield the steps of EC2 and of time: beats grow old while a machine is down, and pauses end."""
         row = self.services.item(state, "machine#0") or {}
         if state.machine == RUNNING_MACHINE:
             yield "stopped from outside", self.functions.down(state)
@@ -302,7 +302,7 @@ def _notification(job: str, number: int, fate: str) -> dict[str, Any]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """States make no cycles and stay to the end: a collector that looks through them takes half of the time."""
+    """Run without the garbage collector. States make no cycles and stay to the end; it would take half of the time."""
     gc.disable()
     try:
         yield

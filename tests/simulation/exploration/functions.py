@@ -44,24 +44,24 @@ class BrokenError(Exception):
 
 
 class Functions:
-    """times: the clock in each phase. latest: of a start of an attempt."""
+    """The functions. times: the clock in each phase. latest: the latest start of an attempt."""
 
     def __init__(self, mode: str, services: Services, replay: Replay, times: tuple[float, ...], latest: float) -> None:
         self.mode, self.services, self.times, self._latest = mode, services, times, latest
         self._histories = Histories(replay)
 
     def start(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
-        """A new run, up to its first observable call."""
+        """Return a new run, up to its first observable call."""
         number = self._histories.start(function, event, job, self.times[state.phase], self._supply(state))
         yield from self._go_on(state, Task(number, holds), at_once=function != "submit_job")
 
     def asks(self, task: Task) -> bool:
-        """Whether its next call invokes the real-time endpoint."""
+        """Whether the task's next call invokes the real-time endpoint."""
         call, _ = self._histories.next_call(task.history)
         return isinstance(call, Call) and call.operation == "invoke_endpoint"
 
     def attempt_asked_for(self, state: State, task: Task) -> Attempt:
-        """The job in the worker's message, and its attempt by the table."""
+        """Return the job in the worker's message, and its attempt by the table."""
         if self.function_of(task) == TURN:
             job = task.holds
         else:
@@ -76,12 +76,12 @@ class Functions:
         return self._histories[task.history].event
 
     def name_of(self, task: Task) -> str:
-        """The function and its next call."""
+        """Return the names of the function and its next call."""
         call, _ = self._histories.next_call(task.history)
         return f"{self.function_of(task)}: {call.operation if isinstance(call, Call) else 'end'}"
 
     def outcomes(self, state: State, task: Task) -> Iterator[Outcome]:
-        """The outcomes of the task's next call; the task is not in `state`."""
+        """Yield the outcomes of the task's next call. The task is not in `state`."""
         call, text = self._histories.next_call(task.history)
         assert isinstance(call, Call)
         match call.operation:
@@ -104,7 +104,7 @@ class Functions:
                 yield from self._ask_ec2(state, task, call)
 
     def _receive(self, state: State, task: Task) -> Iterator[Outcome]:
-        """A long poll finds a message if there is one."""
+        """Receive messages. A long poll finds one if there is one."""
         for job in state.queued:
             message = {
                 "MessageId": "1",
@@ -133,14 +133,14 @@ class Functions:
                 yield from self._answered(" no capacity", state, task, error)
 
     def down(self, state: State) -> State:
-        """The machine goes down, and its worker with it."""
+        """Stop the machine, and its worker with it."""
         for task in state.tasks:
             if self.function_of(task) == TURN:
                 state = self.died(state.minus(task), task)
         return state._replace(machine=STOPPING_MACHINE)
 
     def _write(self, state: State, task: Task, call: Call, text: str) -> Iterator[Outcome]:
-        """One write of the table.
+        """Yield the outcomes of a write of the table.
 
         A state holds no row versions: the first try of a change is refused, as after a lost race, and the handler
         decides again on the current row.
@@ -158,7 +158,7 @@ class Functions:
         yield from self._answered("", after, task, answer)
 
     def _checked(self, before: State, after: State, task: Task) -> tuple[State, Task]:
-        """Checks each changed row. A claim is noted in all tasks: they end before its lease does."""
+        """Check each changed row. A claim is noted in all tasks: they end before its lease does."""
         for job in self.services.jobs(after):
             old, new = self.services.row(before, job), self.services.row(after, job)
             assert new
@@ -190,7 +190,7 @@ class Functions:
         yield from self._answered("", after, task, self.services.read_bucket(after, stored, repr(stored)))
 
     def _invoke(self, state: State, task: Task) -> Iterator[Outcome]:
-        """The real-time endpoint. A throttled attempt does not run."""
+        """Yield the outcomes of a call of the real-time endpoint. A throttled attempt does not run."""
         attempt = self.attempt_asked_for(state, task)
         self._check_invocation(state, *attempt)
         over = state.with_fate(attempt, OVER)
@@ -229,7 +229,7 @@ class Functions:
             yield how + more, outcome
 
     def _go_on(self, state: State, task: Task, *, at_once: bool = False) -> Iterator[Outcome]:
-        """Makes all calls up to the next observable one; at_once: also the first write of a row.
+        """Make all calls up to the next observable one. at_once: also the first write of a row.
 
         The event of a job's end is part of the step that ends the job. The function may die before or after it.
         """
@@ -257,7 +257,7 @@ class Functions:
         yield "", state.plus(task)
 
     def died(self, state: State, task: Task) -> State:
-        """The state after the death of a task that is not in it: its message comes back. systemd restarts a worker."""
+        """Return the state after the death of a task that has left it: its message comes back, a worker restarts."""
         if self.function_of(task) == TURN:
             state = state._replace(boots=True)
         return state.with_message(task.holds) if task.holds else state
@@ -270,7 +270,7 @@ class Functions:
         return state._replace(announced=_with(state.announced, job))
 
     def _unobservable(self, state: State, call: Call, text: str) -> Any:
-        """The answer to a call that no other function can notice; None for an observable call."""
+        """Return the answer to a call that no other function can notice; None for an observable call."""
         if call.operation in _READS_OF_TABLE:
             return self.services.read_table(state, call, text)
         if call.operation in _READS_OF_BUCKET:
@@ -327,7 +327,7 @@ class Functions:
         return self.down(state)
 
     def _changed_job(self, call: Call) -> str:
-        """The job of a write with the condition that the row has not changed."""
+        """Return the job of a write with the condition that the row has not changed."""
         put = call.arguments if call.operation == "put_item" else {}
         if call.operation == "transact_write_items":
             put = call.arguments["TransactItems"][0].get("Put", {})
@@ -336,7 +336,7 @@ class Functions:
         return pk.removeprefix("job#") if is_change else ""
 
     def _after(self, state: State, task: Task, content: Any) -> Task:
-        """The task after one more answer."""
+        """Return the task after one more answer."""
         now, supply = self.times[state.phase], self._supply(state)
         return task._replace(history=self._histories.after(task.history, content, now, supply))
 

@@ -10,7 +10,7 @@ Supply = Callable[[Call], Any]  # the content of an answer, or None
 
 
 class History(NamedTuple):
-    """The inputs of one run so far; job is the number of the job that it submits."""
+    """The inputs of one run so far. job: the number of the job that it submits."""
 
     function: str
     event: str
@@ -20,7 +20,7 @@ class History(NamedTuple):
 
 
 class Histories:
-    """Numbers for histories. A new one is replayed up to its first call without an answer from `supply`."""
+    """Numbers histories. A new one is replayed up to its first call without an answer from `supply`."""
 
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
@@ -32,7 +32,7 @@ class Histories:
         return self._histories[number]
 
     def next_call(self, number: int) -> tuple[Call | Returned, str]:
-        """The next call, and its text as a key of caches."""
+        """Return the next call, and its text as a key of caches."""
         return self._next[number]
 
     def start(self, function: str, event: Any, job: int, now: float, supply: Supply) -> int:
@@ -40,7 +40,7 @@ class Histories:
         return self._number((function, text, job, now), History(function, text, job, now, ()), now, supply)
 
     def after(self, number: int, content: Any, now: float, supply: Supply) -> int:
-        """The history with one more answer."""
+        """Return the number of the history with one more answer."""
         answer, history = Answer(content, now), self._histories[number]
         longer = history._replace(answers=(*history.answers, answer))
         return self._number(_key(number, answer), longer, now, supply)

@@ -15,17 +15,17 @@ INSTANCE = "i-1"
 
 
 class _Server(EndpointClient):
-    """Ready at once; asked like the endpoint, whose outcomes it has."""
+    """The model's server. It is ready at once, and is asked like the endpoint, with the same outcomes."""
 
     def is_ready(self) -> bool:
         return True
 
     def interrupt(self) -> None:
-        """No step of the exploration: trials interrupt."""
+        """Do nothing: only trials interrupt a worker."""
 
 
 def handler(event: Any, context: Any) -> dict[str, bool]:
-    """row: the worker's own, in memory. boots: it is a new process. The worker never waits to be idle long enough."""
+    """Take one turn. row: the worker's own, in memory. boots: whether the process is new. Idle time ends at once."""
     current = runtime()
     worker = ResidentWorker(
         number=0,

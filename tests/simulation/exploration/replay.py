@@ -68,7 +68,7 @@ class Replay:
         answers: list[Answer],
         supply: Callable[[Call], Answer | None],
     ) -> tuple[Call | Returned, list[Call]]:
-        """The first call without an answer in `answers` or from `supply`, and the calls that `supply` answered.
+        """Return the first call without an answer in `answers` or from `supply`, and the calls that `supply` answered.
 
         answers: gets those of `supply`, too. job_number: the number of the job that a submission makes.
         """
@@ -91,7 +91,7 @@ class Replay:
         return self._answers[self._position - 1].now if self._position else self._began_at
 
     def get_remaining_time_in_millis(self) -> int:
-        """A method of Lambda's context."""
+        """Return the time left, as Lambda's context does."""
         return 60_000
 
     def answer(self, call: Call) -> Any:
@@ -130,11 +130,11 @@ class _Client:
         self._replay = replay
 
     def describe_endpoint(self, **arguments: Any) -> dict[str, Any]:
-        """No step of its own: whether it is called depends on the process, and nothing else can notice."""
+        """Answer without a step: whether this is called depends on the process, and nothing else can notice."""
         return {"EndpointStatus": "InService"}
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         return lambda **arguments: self._replay.answer(Call(operation, arguments))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""

@@ -54,7 +54,7 @@ class Services:
         self._rows: dict[int, Row] = {}
 
     def row(self, state: State, job: str) -> Row | None:
-        """A job's row."""
+        """Return a job's row."""
         number = dict(state.items).get(f"job#{job}")
         return None if number is None else self._row(number)
 
@@ -66,18 +66,18 @@ class Services:
         return None if number is None else self._items[number]
 
     def rewrite(self, state: State, job: str, **changes: Any) -> State:
-        """The state after a change of the row by time."""
+        """Return the state after a change of the row by time."""
         return self.put(state, f"job#{job}", {**(self.item(state, f"job#{job}") or {}), **changes})
 
     def put(self, state: State, pk: str, item: Mapping[str, Any]) -> State:
-        """The state with another item in place of one."""
+        """Return the state with another item in place of one."""
         return state._replace(items=self._with(dict(state.items), pk, item))
 
     def read_table(self, state: State, call: Call, text: str) -> Any:
         return self._cached(("read", state.items, text), lambda: self._table_call(state.items, call)[0])
 
     def write_table(self, state: State, call: Call, text: str) -> tuple[Any, State]:
-        """The answer or error, and the state afterwards."""
+        """Return the answer or error of a write, and the state afterwards."""
         answer, items = self._cached(("write", state.items, text), lambda: self._table_call(state.items, call))
         return answer, state._replace(items=items)
 
@@ -115,7 +115,7 @@ class Services:
         return tuple(sorted((numbers | {pk: self._numbers[text]}).items()))
 
     def _canonical(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Without attributes that no later step reads. Sweeps come at any moment, so `due_at` has one value."""
+        """Drop attributes that no later step reads. Sweeps come at any moment, so `due_at` has one value."""
         item |= {"version": {"N": "1"}}
         item.pop("writer", None)
         item.pop("error_attempt", None)

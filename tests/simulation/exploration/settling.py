@@ -10,7 +10,7 @@ from simulation.exploration.state import CLAIMS, OUTPUT, OVER, OVERDUE, REFUSED,
 
 Steps = Callable[[State], list[tuple[str, State | BrokenError]]]
 
-# Taken in this order while they change the state; the first outcome of a call is the good one.
+# The steps that are taken, in this order, while they change the state. The first outcome of a call is the good one.
 _GOOD_STEPS = ("record", "model", "worker", "lease over", "sweep")
 # In turns: a machine that finds no message stops, and is started, again and again.
 _GOOD_STEPS_OF_MACHINES = ("lease over", "sweep", "turn", "machine down", "tend", "silence")
@@ -20,7 +20,10 @@ _TURNS = 5  # messages of jobs that have ended come first
 
 
 def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts: int) -> BrokenError | None:
-    """After the deadline two sweeps end every job; before it a job with attempts left succeeds."""
+    """Return the invariant that is broken if nothing more fails, or None.
+
+    After the deadline two sweeps must end every job. Before it a job with attempts left must succeed.
+    """
     if state.tasks or not state.submissions:
         return None
     if state.phase == OVERDUE:
@@ -41,7 +44,10 @@ def broken_at_rest(state: State, steps: Steps, services: Services, max_attempts:
 
 
 def _broken_machine(state: State, steps: Steps, services: Services) -> BrokenError | None:
-    """The next tender starts a stopped machine for a job, and a machine without one stops itself."""
+    """Return the invariant that machines break, or None.
+
+    The next tender must start a stopped machine for a job, and a machine without a job must stop itself.
+    """
     rows = [row for job in services.jobs(state) if (row := services.row(state, job))]
     if state.machine == STOPPED and any(row.is_open for row in rows):
         invariant, story = "i11_waiting_work_gets_a_machine", "the tender starts none for an open job"
@@ -87,7 +93,7 @@ def _settled(state: State, steps: Steps) -> State:
 
 
 def _undisturbed(state: State, steps: Steps, good: tuple[str, ...], most: int) -> State:
-    """The state after good steps only; a function ends before the next step begins."""
+    """Return the state after good steps only. A function ends before the next step begins."""
     for _ in range(most):
         while state.tasks:
             state = next(_good(after) for name, after in steps(state) if ": " in name and "dies" not in name)

@@ -22,7 +22,7 @@ class Task(NamedTuple):
 
 
 class State(NamedTuple):
-    """Two states are equal if no later step can tell them apart.
+    """A canonical state: two states are equal if no later step can tell them apart.
 
     items: the table's items as numbers, by key. announced: jobs with an event. submissions: the number started.
     machine: EC2's state of the only one. boots: its worker's process is new. trusted: jobs whose sender saw it alive.

@@ -11,14 +11,14 @@ from simulation.world.world import World
 
 @invariant
 def i12_charged_is_counted_and_open(world: World) -> Iterator[Story]:
-    """After each change of an account."""
+    """An account's charge is right after each of its changes."""
     for story in world.history.account_mismatches[:5]:
         yield "", story
 
 
 @invariant
 def i12_an_account_counts_each_job_once(world: World) -> Iterator[Story]:
-    """Checked for owners who make jobs only."""
+    """An account counts each job once. This is checked for owners who make only jobs."""
     jobs, failed = Counter[str](), Counter[str]()
     for job in world.history.rows:
         row = world.history.final_row(job)

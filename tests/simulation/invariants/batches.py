@@ -94,7 +94,7 @@ def counts_of_a_batch_never_go_back(world: World) -> Iterator[Story]:
 
 @invariant
 def the_model_is_asked_for_lines_of_batches_only(world: World) -> Iterator[Story]:
-    """As they stand in the input."""
+    """The model gets lines of batches as they stand in the input."""
     prompts = [prompt for batch in _begun(world) for prompt in batch.prompts.values() if prompt]
     ran = [run.prompt for run in world.deployment.runs if run.prompt.startswith("batch ")]
     if strangers := set(ran) - set(prompts):

@@ -78,7 +78,7 @@ def callers_are_answered_in_time(world: World) -> Iterator[Story]:
 
 
 def _owners(world: World) -> dict[str, str]:
-    """The `owner` attribute of each principal, by the jobs in its responses."""
+    """Return the `owner` attribute of each principal, by the jobs in its responses."""
     return {
         exchange.principal: world.history.final_row(exchange.shown["id"]).text("owner")
         for exchange in world.history.exchanges

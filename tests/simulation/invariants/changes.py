@@ -18,13 +18,13 @@ CHECKED_AT_CHANGES = (
     "i8_a_cancelled_job_keeps_its_slot_while_it_runs",
     "i9_every_claim_precedes_its_invocation",
 )
-# Never change after the end.
+# Attributes that never change after the end.
 _LASTING = ("state", "output", "error_code", "ended_at", "expires_at")
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The state at a change: attempts with an output, attempts that run on the model, clock, policy."""
+    """The state at a change: attempts with an output, attempts that run on the model, clock, durations."""
 
     outputs: Collection[int]
     running: Collection[int]
@@ -34,7 +34,7 @@ class Moment:
 
 
 def broken_by_change(before: Row | None, after: Row, moment: Moment) -> Iterator[Broken]:
-    """`after` is committed in place of `before`; None for a new job."""
+    """Yield the invariants that a change breaks. before: None for a new job."""
     yield from _broken_by_step(before, after, moment) if before else ()
     yield from _broken_by_row(after)
 
@@ -65,13 +65,13 @@ def _broken_by_step(before: Row, after: Row, moment: Moment) -> Iterator[Broken]
 
 
 def broken_by_output(row: Row | None) -> Iterator[Broken]:
-    """Checks the writing of an output."""
+    """Yield the invariants that the writing of an output breaks."""
     if row and row.state in ("FAILED", "EXPIRED"):
         yield "i4_a_job_with_an_output_never_fails", f"an output comes although the job is {row.state}"
 
 
 def broken_by_invocation(row: Row | None, attempt: int, earlier: int, now: float) -> Iterator[Broken]:
-    """Checks an invocation of the model. earlier: the number of earlier invocations of the same attempt."""
+    """Yield the invariants that an invocation breaks. earlier: the number of invocations of the attempt before it."""
     name = "i9_every_claim_precedes_its_invocation"
     if row is None or not 1 <= attempt <= row.attempts:
         yield name, f"attempt {attempt} is invoked without a claim"

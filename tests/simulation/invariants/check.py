@@ -19,7 +19,7 @@ from simulation.invariants.changes import (
 from simulation.invariants.invariant import INVARIANTS, Breach, row_at, when
 from simulation.world.world import World
 
-Busy = dict[str, list[tuple[int, float, float]]]  # of each job: attempt, begin and end
+Busy = dict[str, list[tuple[int, float, float]]]  # by job: attempt, begin and end
 
 # Importing them registers their invariants.
 MODULES = (accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects)
@@ -27,13 +27,13 @@ NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
 
 def breaches(world: World) -> list[Breach]:
-    """The breaches of all invariants."""
+    """Return the breaches of all invariants."""
     found = [Breach(name, job, story) for name, check in INVARIANTS.items() for job, story in check(world)]
     return [*found, *_breaches_of_changes(world)]
 
 
 def _breaches_of_changes(world: World) -> Iterator[Breach]:
-    """Checks rows, invocations and outputs, each at its own time."""
+    """Check rows, invocations and outputs, each at its own time."""
     busy, written = _busy(world), _outputs(world)
     for job, rows in world.history.rows.items():
         present = [row for row in rows if row.item]
@@ -60,7 +60,7 @@ def _breaches_at(job: str, at: float, broken: Iterator[Broken]) -> Iterator[Brea
 
 
 def _moment(row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[int, float]], retention: int) -> Moment:
-    """Without a latest start: a claim is decided seconds before it is written, so only the exploration checks that."""
+    """Return the state at a time, without a latest start: a claim is written seconds after its decision."""
     return Moment(
         outputs=[attempt for attempt, at in outputs if at <= row.at],
         running=[attempt for attempt, began, ended in busy if began < row.at < ended],
@@ -71,7 +71,7 @@ def _moment(row: Row, busy: list[tuple[int, float, float]], outputs: list[tuple[
 
 
 def _outputs(world: World) -> dict[str, list[tuple[int, float]]]:
-    """The time of each attempt's first output."""
+    """Return the time of each attempt's first output."""
     written: dict[str, list[tuple[int, float]]] = defaultdict(list)
     by_endpoint = {request.output_key: (request.job, request.attempt) for request in world.deployment.requests}
     for key in world.deployment.bucket.keys("output/"):
@@ -86,7 +86,7 @@ def _of_worker(key: str) -> tuple[str, int]:
 
 
 def _busy(world: World) -> Busy:
-    """The times of attempts on the model. A call that SageMaker cuts off is over."""
+    """Return the times of attempts on the model. A call that SageMaker cuts off is over."""
     busy: Busy = defaultdict(list)
     for request in world.deployment.requests:
         busy[request.job].append((request.attempt, request.received_at, request.over_at))

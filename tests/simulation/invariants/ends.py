@@ -31,7 +31,7 @@ def i1_an_accepted_job_exists(world: World) -> Iterator[Story]:
 
 @invariant
 def i1_every_job_ends_in_time(world: World) -> Iterator[Story]:
-    """By its deadline and two undisturbed sweeps: the first may miss a job that the index shows late."""
+    """A job ends by its deadline and two undisturbed sweeps. The first may miss a job that the index shows late."""
     whole = [sweep for sweep in world.sweeps if sweep.outcome == "returned" and not sweep.disturbed]
     for job, rows in world.history.rows.items():
         end, deadline = world.history.end_of(job), rows[0].number("deadline")
@@ -76,7 +76,7 @@ def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
     """A row stays for the whole retention after its end, and so does the text that it shows."""
     for job, rows in world.history.rows.items():
         end, gone = world.history.end_of(job), next((row for row in rows if row.item is None), None)
-        # In whole seconds from the row's own `ended_at`.
+        # Whole seconds from the row's own `ended_at`.
         keep_until = int(end.number("ended_at")) + world.trial.retention if end else 0
         if gone and (end is None or gone.at < keep_until):
             yield job, f"{when(gone.at)} deleted, ended {when(end.at) if end else 'never'}"
@@ -91,7 +91,7 @@ def i5_nothing_is_deleted_before_its_time(world: World) -> Iterator[Story]:
 
 @invariant
 def texts_go_with_their_row(world: World) -> Iterator[Story]:
-    """Retention means retention: no answer and no words of the model stay in the table longer than their job."""
+    """No answer and no words of the model stay in the table longer than their job."""
     for job in world.history.rows:
         end = world.history.end_of(job)
         for attempt, until in _texts(world, job, end.at) if end else ():
@@ -100,7 +100,7 @@ def texts_go_with_their_row(world: World) -> Iterator[Story]:
 
 
 def _texts(world: World, job: str, at: float) -> Iterator[tuple[int, float]]:
-    """The attempts of a job with a text in the table at a time, and until when it may stay."""
+    """Return the attempts of a job with a text in the table at a time, and until when the text may stay."""
     for attempt in range(1, MAX_ATTEMPTS + 1):
         for kind in ("output", "error"):
             writes = [item for moment, item in world.history.texts.get(f"{kind}#{job}.{attempt}", []) if moment <= at]
@@ -109,6 +109,6 @@ def _texts(world: World, job: str, at: float) -> Iterator[tuple[int, float]]:
 
 
 def _answer(shown: dict[str, Any]) -> str:
-    """Without the signature of a link."""
+    """Return an answer without the signature of a link."""
     answer = {name: shown.get(name) for name in ("status", "output", "output_url", "error", "ended_at")}
     return re.sub(r"X-Amz-[^&]*", "", json.dumps(answer))[:300]

@@ -13,7 +13,7 @@ INVARIANTS: dict[str, Check] = {}
 
 
 class Breach(NamedTuple):
-    """One violation of an invariant; job is empty if it concerns no single job."""
+    """One violation of an invariant. job: empty if it concerns no single job."""
 
     invariant: str
     job: str
@@ -27,17 +27,17 @@ def invariant(check: Check) -> Check:
 
 
 def row_at(world: World, job: str, at: float) -> Row | None:
-    """A job's row at a time."""
+    """Return a job's row at a time."""
     rows = [row for row in world.history.rows.get(job, []) if row.at <= at]
     return rows[-1] if rows else None
 
 
 def prompt_of_job(world: World, job: str) -> str:
-    """The prompt in the job's input."""
+    """Return the prompt in the job's input."""
     versions = world.deployment.bucket.objects.get(f"input/{job}", [])
     return prompt_of(versions[0].body) if versions else ""
 
 
 def when(at: float) -> str:
-    """Seconds since the trial began."""
+    """Return the seconds since the trial began, as a text."""
     return f"t={at - START:.3f}"

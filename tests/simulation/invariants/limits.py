@@ -19,7 +19,7 @@ def i8_slots_equal_unfinished_work(world: World) -> Iterator[Story]:
 
 @invariant
 def i8_no_limit_is_passed(world: World) -> Iterator[Story]:
-    """An owner's open jobs, an owner's tokens, and the callers that wait."""
+    """No owner passes the limits of open jobs and tokens, and no more callers wait than may."""
     for write in world.history.writes_of_others:
         item = write.new or {}
         if write.pk == "waiting":

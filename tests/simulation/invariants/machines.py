@@ -20,7 +20,7 @@ _MISSED_TENDS_IN_SECONDS = 600
 
 @invariant
 def i11_no_machine_runs_without_work(world: World) -> Iterator[Story]:
-    """Longer than it takes to notice that its worker never begins, is silent, or stays for nothing."""
+    """A machine without work stops soon after its worker never began, fell silent, or stayed for nothing."""
     trial = world.trial
     most = trial.startup + trial.idle + GRACE_IN_SECONDS + SILENT_IN_SECONDS + _MISSED_TENDS_IN_SECONDS
     work = _union(_unfinished(world))
@@ -35,7 +35,7 @@ def i11_no_machine_runs_without_work(world: World) -> Iterator[Story]:
 
 @invariant
 def i11_waiting_work_gets_a_machine(world: World) -> Iterator[Story]:
-    """Where a job waits and all machines are stopped, the next tender starts one, or is refused by EC2."""
+    """If a job waits and all machines are stopped, the next tender starts one, or is refused by EC2."""
     ec2 = world.deployment.ec2
     waiting = _waiting(world)
     for tend in world.tends:
@@ -62,7 +62,7 @@ def i11_no_job_is_worked_on_twice_at_once(world: World) -> Iterator[Story]:
 
 @invariant
 def i11_machines_stop_at_rest(world: World) -> Iterator[Story]:
-    """Neither their workers nor the tender stop them in the middle of a job."""
+    """Neither its worker nor the tender stops a machine in the middle of a job."""
     machines = world.deployment.machines
     for job in machines.left_early:
         yield job, "its worker ended in the middle of it"
@@ -74,7 +74,7 @@ def i11_machines_stop_at_rest(world: World) -> Iterator[Story]:
 
 
 def _waiting(world: World) -> dict[str, Interval]:
-    """From acceptance to the end, or to the latest start of an attempt."""
+    """Return the time in which a job waits: from acceptance to its end, or to the latest start of an attempt."""
     margin = world.trial.invocation_timeout + MARGIN_IN_SECONDS
     found = {}
     for job, rows in world.history.rows.items():
@@ -85,7 +85,7 @@ def _waiting(world: World) -> dict[str, Interval]:
 
 
 def _unfinished(world: World) -> list[Interval]:
-    """Open, or with a slot for an attempt that may run."""
+    """Whether a job is open, or holds a slot for an attempt that may run."""
     return [
         (rows[0].at, next((row.at for row in rows if not row.is_open and not row.holds_slot), inf))
         for rows in world.history.rows.values()
@@ -105,7 +105,7 @@ def _times_in(instance: Instance, states: tuple[str, ...]) -> Iterator[Interval]
 
 
 def _all_stopped(instances: Iterable[Instance], began: float, ended: float) -> bool:
-    """All that exist, one at least, during the whole time."""
+    """Whether there is a machine, and all of them are stopped during the whole time."""
     rest = False
     for instance in instances:
         known = [state for at, state in instance.history if at <= ended]
@@ -129,7 +129,7 @@ def _union(intervals: list[Interval]) -> list[Interval]:
 
 
 def _gaps(covered: list[Interval], began: float, ended: float) -> Iterator[Interval]:
-    """The parts of a time that no interval covers."""
+    """Return the parts of a time that no interval covers."""
     at = began
     for start, end in covered:
         if end <= at:

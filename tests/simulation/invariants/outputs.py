@@ -54,7 +54,7 @@ def i3_callers_get_the_pinned_output(world: World) -> Iterator[Story]:
 
 
 def _copies(world: World, job: str, end: Row, pinned: Mapping[str, Any], body: bytes) -> Iterator[Story]:
-    """The copies in the table from the end on; handlers ignore one with another etag."""
+    """Return the copies in the table from the job's end on. Handlers ignore one with another etag."""
     writes = world.history.texts.get(f"output#{job}.{pinned['attempt']['N']}", [])
     before = [item for at, item in writes if at <= end.at]
     later = [item for at, item in writes if at > end.at]

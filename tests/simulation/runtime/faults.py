@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-# Of a call: the function dies before or after its effect; it fails without effect, or its answer is lost.
+# Faults of a call: the function dies before or after its effect; it fails without effect, or its answer is lost.
 CRASH_BEFORE, CRASH_AFTER = "crash before the call's effect", "crash after the call's effect"
 ERROR, UNKNOWN = "error without effect", "error after the effect"
 THROTTLED, CONFLICT = "throttled", "transaction conflict"
@@ -13,7 +13,7 @@ THROTTLED, CONFLICT = "throttled", "transaction conflict"
 
 @dataclass(frozen=True)
 class Rates:
-    """Probabilities from 0 to 1."""
+    """The probabilities of faults, from 0 to 1."""
 
     crash: float = 0.0
     error: float = 0.0
@@ -42,7 +42,7 @@ class Rates:
 
     @classmethod
     def harsh(cls) -> "Rates":
-        """The rates of `make chaos`."""
+        """Return the rates of `make chaos`."""
         return cls(
             crash=0.02,
             error=0.02,
@@ -73,7 +73,7 @@ class Rates:
 
 @dataclass
 class Faults:
-    """functions: only their calls fail; empty for all. injected: how often, by kind of fault."""
+    """Injects faults. functions: only their calls fail; empty for all. injected: how often, by kind of fault."""
 
     rates: Rates
     random: Random
@@ -84,14 +84,14 @@ class Faults:
     on: bool = True
 
     def happens(self, name: str, chance: float) -> bool:
-        """Whether the fault is injected now; counted under `name`."""
+        """Whether a fault is injected now. It is counted under `name`."""
         if not self.on or chance <= 0 or self.random.random() >= chance:
             return False
         self.injected[name] += 1
         return True
 
     def of_call(self, operation: str, function: str) -> str | None:
-        """The fault of one call of a function; None for no fault."""
+        """Return the fault of one call of a function; None for no fault."""
         if self.functions and function not in self.functions:
             return None
         rates = self.rates

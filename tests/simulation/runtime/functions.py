@@ -21,7 +21,7 @@ Handler = Callable[[Any, Any], Any]
 
 
 class Invocation:
-    """One run of a function. outcome: "returned", "raised", "crashed" or "timed out"; `result` is of the first only."""
+    """One run of a function. outcome: "returned", "raised", "crashed" or "timed out". Only the first has a `result`."""
 
     def __init__(self, function: Function, event: Any, started_at: float) -> None:
         self.function = function
@@ -68,13 +68,13 @@ class Function:
     functions: Functions
 
     def start(self, event: Any) -> Invocation:
-        """Start one run; its `finished` signal is set however it ends."""
+        """Start one run. Its `finished` signal is set however it ends."""
         return self.functions.start(self, event)
 
 
 @dataclass
 class Functions:
-    """All functions of a deployment, and those that run. observers: called at the end of each run."""
+    """All functions of a deployment, and their open runs. observers: called at the end of each run."""
 
     scheduler: Scheduler
     random: Random
@@ -91,15 +91,15 @@ class Functions:
 
     @property
     def timeouts(self) -> int:
-        """The number of runs that timed out."""
+        """Return the number of runs that timed out."""
         return sum(count for (_, outcome), count in self.outcomes.items() if outcome == "timed out")
 
     def current(self) -> Invocation:
-        """The invocation of the current task."""
+        """Return the invocation of the current task."""
         return self.running[self.scheduler.current()]
 
     def now(self) -> float:
-        """The running function's clock, to the millisecond."""
+        """Return the time of the running function's clock, to the millisecond."""
         return round(self.scheduler.now + self.current().clock_error, 3)
 
     def answer_before(self, moment: float) -> None:
@@ -110,7 +110,7 @@ class Functions:
         return not seconds or self.now() + seconds <= self.current().answer_by
 
     def side_by_side(self, work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
-        """Threads of the running function, as in `Runtime`."""
+        """Work in threads of the running function, as in `Runtime`."""
         running: list[Signal] = []
 
         def wait_for_one() -> None:
@@ -132,7 +132,7 @@ class Functions:
                 wait_for_one()
 
     def alongside(self, work: Callable[[], None], beat: Callable[[], None], seconds: float) -> None:
-        """Calls `beat` in a thread of the running function, every so many seconds until `work` has ended."""
+        """Run `work`, and call `beat` in a thread of the running function every `seconds` until it has ended."""
         done = Signal(self.scheduler)
 
         def run() -> None:
@@ -147,7 +147,7 @@ class Functions:
             thread.finished.wait()
 
     def thread(self, work: Callable[[], None]) -> Task:
-        """A thread of the running function. A death in one of them is the death of all."""
+        """Start a thread of the running function. If one of its threads dies, all die."""
         invocation = self.current()
 
         def run() -> None:

@@ -10,7 +10,7 @@ from simulation.runtime.functions import Functions
 from simulation.runtime.scheduler import Scheduler
 
 TIMEOUT_IN_SECONDS = 29
-# Of each caller's key; nobody reaches them.
+# The limits of each caller's key, which no caller reaches.
 _LIMITS = {"key": "simulated", "tokens_per_minute": "1000000", "tokens_per_month": "1000000000"}
 ROUTES = {
     ("POST", "/jobs"): "submit_job",
@@ -31,7 +31,7 @@ ROUTES = {
 
 
 class Reply(NamedTuple):
-    """The caller's response."""
+    """A response, as the caller gets it."""
 
     status: int
     headers: dict[str, str]
@@ -48,7 +48,7 @@ class Gateway:
     faults: Faults
 
     def call(self, method: str, resource: str, principal: str, **request: Any) -> Reply:
-        """One request, in a task of its caller; `request` as in http_event()."""
+        """Make one request, in a task of its caller. request: as in http_event()."""
         self.scheduler.sleep(self.random.uniform(0.01, 0.04))
         if self.faults.happens("function throttled", self.faults.rates.function_throttled):
             return Reply(503, {"retry-after": "2"}, {"error": {"code": "overloaded", "message": ""}})
@@ -79,7 +79,7 @@ def http_event(
     headers: dict[str, str] | None = None,
     body: bytes = b"",
 ) -> dict[str, Any]:
-    """The members of API Gateway's event that handlers read. caller: principal and session; request: its id."""
+    """Return the members of API Gateway's event that handlers read. caller: principal and session. request: its id."""
     return {
         "resource": resource,
         "httpMethod": method,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from simulation.runtime.faults import Faults
 from simulation.runtime.scheduler import Scheduler, Timer
 
-# In every prompt and answer, so that a leak into a log, a row or an event is found.
+# A text in every prompt and answer, so that a leak into a log, a row or an event is found.
 CANARY = "canary-c0ffee"
 # The model refuses every prompt with this text, every time.
 REFUSED = "refuse me"
@@ -18,7 +18,7 @@ RESTART_IN_SECONDS = 90
 
 
 class Answer(NamedTuple):
-    """The container's response. Status 0: it died before it answered."""
+    """The container's response. Status 0: the container died before it answered."""
 
     status: int
     body: bytes
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Run:
-    """One run of the model for an attempt of a job; answer is None until the end. given_back: it did not count."""
+    """One run of the model for an attempt of a job. answer: None until the end. given_back: it did not count."""
 
     prompt: str
     job: str
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass
 class Model:
-    """Answers take `median` seconds, at most `longest`. Accepts any number of runs: the endpoints limit them."""
+    """The model. Answers take `median` seconds, at most `longest`. Only the endpoints limit the number of runs."""
 
     scheduler: Scheduler
     random: Random
@@ -57,7 +57,7 @@ class Model:
         return self.scheduler.now >= self.ready_at
 
     def start(self, body: bytes, job: str, attempt: int, on_end: Callable[[Answer], None]) -> Run:
-        """on_end: called once, with the container's answer."""
+        """Start a run. on_end: called once, with the container's answer."""
         run = Run(prompt_of(body), job, attempt, self.scheduler.now)
         self.runs.append(run)
         self.running[id(run)] = run, on_end
@@ -72,14 +72,14 @@ class Model:
         return run
 
     def stop(self, run: Run) -> None:
-        """The endpoint gave up waiting."""
+        """Stop a run, because the endpoint has given up waiting."""
         if run.end:
             run.end.cancel()
         if self.running.pop(id(run), None):
             run.ended_at = self.scheduler.now
 
     def crash(self) -> None:
-        """All runs are lost, and the container restarts."""
+        """Lose all runs, and restart the container."""
         self.ready_at = self.scheduler.now + RESTART_IN_SECONDS
         for run, _ in list(self.running.values()):
             if run.end:
@@ -105,7 +105,7 @@ class Model:
 
 
 def body_for(prompt: str) -> bytes:
-    """A request body with the canary."""
+    """Return a request body with the canary."""
     return json.dumps({"inputs": f"{CANARY} {prompt}", "parameters": {"max_new_tokens": 20}}).encode()
 
 
@@ -116,12 +116,12 @@ def prompt_of(body: bytes) -> str:
 
 
 def answer_to(prompt: str, run: int, length: int) -> bytes:
-    """Different for each run."""
+    """Return an answer to a prompt, which is different for each run."""
     return json.dumps({"generated_text": f"{CANARY} run {run} answers <{prompt}> " + "la " * (length // 3)}).encode()
 
 
 def prompt_answered(output: Any) -> str | None:
-    """The prompt that an output answers."""
+    """Return the prompt that an output answers."""
     text = output.get("generated_text", "") if isinstance(output, dict) else str(output)
     found = re.search(r"answers <(.*?)>", text[:1000])
     return found[1] if found else None

@@ -18,7 +18,7 @@ class Killed(BaseException):
 
 
 class Timer:
-    """A scheduled action; after cancel() it does nothing."""
+    """A scheduled action. After cancel() it does nothing."""
 
     __slots__ = ("action",)
 
@@ -30,7 +30,7 @@ class Timer:
 
 
 class Task(greenlet.greenlet):
-    """Runs until it sleeps or waits."""
+    """A task, which runs until it sleeps or waits."""
 
     def __init__(self, scheduler: Scheduler, work: Callable[[], object]) -> None:
         super().__init__(parent=scheduler.hub)
@@ -67,7 +67,7 @@ class Task(greenlet.greenlet):
 
 
 class Scheduler:
-    """All events of one simulated world, in order. now: seconds of the epoch."""
+    """All events of one simulated world, in order. now: seconds since the epoch."""
 
     def __init__(self, start: float) -> None:
         self.now = start
@@ -77,7 +77,7 @@ class Scheduler:
         self._until = FOREVER
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> Timer:
-        """`action` must neither sleep nor wait."""
+        """Call `action` after `delay` seconds. It must neither sleep nor wait."""
         timer = Timer(action)
         heapq.heappush(self._queue, (self.now + max(seconds, 0.0), next(self._order), timer))
         return timer
@@ -89,7 +89,7 @@ class Scheduler:
         return task
 
     def current(self) -> Task:
-        """The task that is running."""
+        """Return the task that is running."""
         return cast(Task, greenlet.getcurrent())
 
     def die(self) -> NoReturn:
@@ -104,7 +104,7 @@ class Scheduler:
             raise Killed
         then = self.now + max(seconds, 0.0)
         if then <= self._until and (not self._queue or then < self._queue[0][0]):
-            self.now = then  # nothing else happens before: the task simply goes on
+            self.now = then  # nothing else happens before, so the task just goes on
             return
         task.resume_in(seconds)
         self.hub.switch()
@@ -120,7 +120,7 @@ class Scheduler:
             self.now = self._until
 
     def finish(self, work: Callable[[], T]) -> T:
-        """Run `work` as a task, and all other events; returns the result of `work`."""
+        """Run `work` as a task, and all other events. Return the result of `work`."""
         results: list[T] = []
         self.spawn(lambda: results.append(work()))
         self.run()
@@ -128,7 +128,7 @@ class Scheduler:
 
 
 class Signal:
-    """An event that happens once; tasks can wait for it."""
+    """An event that happens once. Tasks can wait for it."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.is_set = False
@@ -149,7 +149,7 @@ class Signal:
         self._then.append(action)
 
     def wait(self, seconds: float = FOREVER) -> bool:
-        """Wait for the event, at most `seconds`; returns whether it has happened."""
+        """Wait for the event, at most `seconds`. Return whether it has happened."""
         task = self._scheduler.current()
         if task.killed:
             raise Killed

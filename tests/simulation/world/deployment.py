@@ -85,7 +85,7 @@ MACHINE_BATCH = 4
 
 
 class Deployment:
-    """Handlers run only within as_runtime()."""
+    """A deployment. Its handlers run only within as_runtime()."""
 
     def __init__(self, trial: Trial, scheduler: Scheduler, random: Random, faults: Faults) -> None:
         self.trial, self.scheduler, self.faults = trial, scheduler, faults
@@ -132,7 +132,7 @@ class Deployment:
         self.realtime_endpoint = RealtimeEndpoint(
             "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt
         )
-        # Apart from the jobs', so that every run of the model's is a job's.
+        # A model of its own, so that every run of the other model belongs to a job.
         self.endpoint_of_calls = RealtimeEndpoint(
             "model", scheduler, self._new_random(), faults, self._new_model(), trial.capacity, lambda: ("", 0)
         )
@@ -142,16 +142,16 @@ class Deployment:
 
     @property
     def requests(self) -> list[Request]:
-        """The requests to the asynchronous endpoint."""
+        """Return the requests to the asynchronous endpoint."""
         return self.async_endpoint.requests
 
     @property
     def runs(self) -> list[Run]:
-        """Of the model behind the endpoint, or on the machines."""
+        """Return the runs of the model behind the endpoint, or on the machines."""
         return [*self.model.runs, *self.machines.runs]
 
     def sweep(self) -> Invocation:
-        """Start the sweeper, as the rule of the templates does each minute."""
+        """Start the sweeper, as a rule of the templates does each minute."""
         return self.functions.by_name["sweep_jobs"].start({"source": "aws.events", "detail-type": "Scheduled Event"})
 
     def tend(self) -> Invocation:
@@ -159,12 +159,12 @@ class Deployment:
         return self.functions.by_name["tend_machines"].start({"source": "aws.events"})
 
     def advance_batches(self, detail: dict[str, Any] | None = None) -> Invocation:
-        """Start the driver of batches: each minute, and for the event of a batch that waits."""
+        """Start the driver of batches. It runs each minute, and for the event of a batch that waits."""
         return self.functions.by_name["advance_batches"].start({"source": "slipway", "detail": detail or {}})
 
     @contextmanager
     def as_runtime(self) -> Iterator[None]:
-        """Gives the handlers the clients, clock, random source and settings of this deployment."""
+        """Give the handlers the clients, clock, random source and settings of this deployment."""
         before, environment = runtime.runtime(), dict(os.environ)
         os.environ.update(self._environment())
         functions = self.functions
@@ -206,7 +206,7 @@ class Deployment:
         return Client(service, services[service], config, self.functions, self._new_random(), self.faults)
 
     def _invoked_attempt(self) -> tuple[str, int]:
-        """The job in the calling worker's message, and its attempt by the table."""
+        """Return the job in the calling worker's message, and its attempt by the table."""
         job = json.loads(self.functions.current().event["Records"][0]["body"])["job"]
         row = self.table.items.get(f"job#{job}", {})
         return job, int(row.get("attempts", {"N": "0"})["N"])
@@ -255,19 +255,19 @@ class Deployment:
 
 
 def _without_beats(pieces: Iterator[bytes], *_: Any, **__: Any) -> Iterator[bytes]:
-    """A beat needs a thread of Python's own."""
+    """Pass the pieces on without beats, which need a thread of Python's own."""
     yield from pieces
 
 
 class _ControlPlane:
-    """SageMaker's own API, in which the endpoint has long been in service; without faults, as it refuses no job."""
+    """SageMaker's API of endpoints. The endpoint is in service. A fault would refuse no job, so there is none."""
 
     def describe_endpoint(self, **request: Any) -> dict[str, Any]:
         return {"EndpointStatus": "InService"}
 
 
 def clear_caches() -> None:
-    """Settings, clients and services are made anew, as in a new execution environment."""
+    """Let settings, clients and services be made anew, as in a new execution environment."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "inference_api":
             for value in vars(module).values():

@@ -11,7 +11,7 @@ from simulation.runtime.scheduler import Scheduler
 
 @dataclass
 class EventSource:
-    """Starts `function` for messages of `queue`, at most `maximum_concurrency` runs at once."""
+    """Starts `function` for messages of `queue`, with at most `maximum_concurrency` runs at once."""
 
     queue: Queue
     function: Function
@@ -49,6 +49,6 @@ class EventSource:
         self.scheduler.call_later(0, self.poll)
 
     def _record(self, handle: str, message: Message) -> dict[str, Any]:
-        """The members of a record that handlers read."""
+        """Return a record, with the members that handlers read."""
         attributes = {"ApproximateReceiveCount": str(message.receives)}
         return {"messageId": message.id, "receiptHandle": handle, "body": message.body, "attributes": attributes}

@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, machine: "_Machine", timeout: float) -> None:
         self._machine, self._timeout, self._interrupted = machine, timeout, False
-        self._ends: dict[Signal, None] = {}  # in the order of the calls, which a set has not
+        self._ends: dict[Signal, None] = {}  # a dictionary keeps the order of the calls; a set does not
 
     def is_ready(self) -> bool:
         return self._machine.model.is_ready
@@ -80,7 +80,7 @@ class Server:
 
 @dataclass
 class _Worker(ResidentWorker):
-    """claims: job and attempt that each thread works on."""
+    """The process of a worker. claims: job and attempt that each thread works on."""
 
     claims: dict[Task, tuple[str, int]] = field(kw_only=True)
 
@@ -106,7 +106,7 @@ class _Machine:
 
 @dataclass
 class Machines:
-    """boots: a machine for each boot of an instance. left_early: workers that ended in the middle of a job."""
+    """The machines. boots: one for each boot of an instance. left_early: workers that ended in the middle of a job."""
 
     ec2: Ec2
     functions: Functions
@@ -133,7 +133,7 @@ class Machines:
         return [run for machine in self.boots for run in machine.model.runs]
 
     def launch(self) -> None:
-        """As CloudFormation does; the API takes jobs once the first of them was ready."""
+        """Launch instances as CloudFormation does. The API takes jobs once the first of them was ready."""
         for number in range(self.count):
             self.ec2.launch(number)
 
@@ -186,7 +186,7 @@ class Machines:
         return machine.worker.run()
 
     def _after_worker(self, machine: _Machine, process: Invocation) -> None:
-        """As systemd: status 0 powers the machine off, a failure restarts the worker."""
+        """Do what systemd does: status 0 powers the machine off, a failure restarts the worker."""
         machine.worker = None
         if not machine.is_up or machine.hangs:
             return
@@ -197,7 +197,7 @@ class Machines:
             self.scheduler.call_later(_RESTART_IN_SECONDS, lambda: self._start_worker(machine))
 
     def _go_down(self, instance: Instance) -> None:
-        """The worker hears SIGTERM, and has some time; a machine that has vanished has none."""
+        """Stop the worker with SIGTERM, and give it some time. On a machine that has vanished it has none."""
         machine = self.up.pop(instance.id, None)
         if machine is None:
             return
@@ -225,13 +225,13 @@ class Machines:
             self._kill(machine)
 
     def _replace(self, machine: _Machine) -> None:
-        """An update launches another instance of the number, and terminates the old one after the set-up."""
+        """Replace an instance as an update does: launch another one, and terminate the old one after the set-up."""
         if machine.is_up:
             self.ec2.launch(machine.instance.number)
             self.scheduler.call_later(_REPAIR_IN_SECONDS, lambda: self.ec2.vanish(machine.instance))
 
     def _vanish(self, machine: _Machine) -> None:
-        """An operator deploys another one."""
+        """Let the instance vanish, and an operator deploy another one."""
         if machine.is_up:
             self.ec2.vanish(machine.instance)
             self.scheduler.call_later(_REPAIR_IN_SECONDS, lambda: self.ec2.launch(machine.instance.number))

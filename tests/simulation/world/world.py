@@ -29,7 +29,7 @@ _GRACE = 40 * SWEEP_EVERY
 
 
 class World:
-    """The invariants read its attributes after run()."""
+    """A deployment and its callers. The invariants read its attributes after run()."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -85,7 +85,7 @@ class World:
         return len(self.unknown_ids) - len(missing)
 
     def _set_up_machines(self) -> None:
-        """As a deploy does, without faults."""
+        """Set up machines as a deploy does, without faults."""
         self.faults.on = False
         self.deployment.machines.launch()
         self.scheduler.run(_SET_UP_IN_SECONDS)
@@ -129,7 +129,7 @@ class World:
         self.deployment.database.unavailable_until = self.scheduler.now + lasts
 
     def _send_unknown_messages(self) -> None:
-        """Messages about jobs that do not exist, and messages that are malformed."""
+        """Send messages about jobs that do not exist, and malformed messages."""
         for number in range(self.trial.unknown_messages):
             job = f"{self.random.getrandbits(128):032x}"
             self.unknown_ids.append(job)
@@ -150,7 +150,7 @@ class World:
             self.scheduler.call_later(self.random.uniform(0, self.trial.arrivals), send)
 
     def _run_until_quiet(self) -> None:
-        """Run until no work is left; faults end after the last deadline."""
+        """Run until no work is left. Faults end after the last deadline."""
         faults_end = START + self.trial.faults_for
         last_deadline = START + self.trial.arrivals + self.trial.deadline
         while self.scheduler.now < last_deadline + _GRACE and not self._quiet:
@@ -173,7 +173,7 @@ class World:
         return not any("due_at" in item for item in deployment.table.items.values())
 
     def _call_past_every_function(self) -> None:
-        """When no function of before can live, each owner calls once more."""
+        """Let each owner call once more when every earlier function must have ended."""
         self.faults.on = False
         self.scheduler.run(LONGEST_CALL_IN_SECONDS)
         self.last_calls_at = self.scheduler.now
@@ -181,7 +181,7 @@ class World:
         self.scheduler.run(2 * MAX_SECONDS)
 
     def _run_past_retention(self) -> None:
-        """Callers read rows that have expired but are not deleted yet, then deleted rows."""
+        """Let callers read rows that have expired but are not deleted yet, then deleted rows."""
         self.faults.on = False
         self.scheduler.run(self.trial.retention / 2)
         self.callers.look_again(0.1)

@@ -15,12 +15,12 @@ from inference_api.openai.call import OpenAICall
 BATCH = Batch("batch_0", "o", "/v1/completions", "file-0", "k", "v", 0, 500, 60)
 OUTPUT = Output("output/0", "v", "e", 10, "application/json", 1, in_table=True)
 JOB = Job(id="0" * 32, owner="o", state=SUCCEEDED, accepted_at=0, deadline=60, due_at=None, version=1, output=OUTPUT)
-# Ends of lines for some readers, and half of a character, which no UTF-8 can hold.
+# Characters that end a line for some readers, and half of a character, which UTF-8 can't hold.
 TEXT = "one\u2028two\u2029three\u0085four\ud800"
 
 
 def line_for(answer: object) -> dict[str, Any]:
-    """The one line of a job with this answer."""
+    """Return the line of a job with this answer."""
     call = OpenAICall({"prompt": "p"}, "prompt", False, "m", False, False, False, False)
     lines = Lines(cast(Any, None), lambda body, endpoint: call)
     raw = Answer(json.dumps(answer).encode(), "application/json")
@@ -41,5 +41,5 @@ def test_no_answer_breaks_a_line_of_the_output() -> None:
     [None, [[]], {"choices": [{"finish_reason": []}]}, {"generated_text": "", "details": [1]}, {"error": {"code": []}}],
 )
 def test_an_answer_of_no_known_form_costs_its_own_line(answer: object) -> None:
-    """And not its batch, whose driver would come back to it for ever."""
+    """It does not cost its batch, whose driver would come back to it for ever."""
     assert line_for(answer)["response"]["status_code"] == 502

@@ -11,7 +11,7 @@ from inference_api.shared import runtime
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The requests of the client that the functions make, which S3 answers with nothing."""
+    """Return the requests of the client that the functions make. S3 answers with nothing."""
     requests: list[Any] = []
 
     def answer(request: Any, **_: Any) -> AWSResponse:

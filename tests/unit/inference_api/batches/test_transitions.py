@@ -13,7 +13,7 @@ DONE = Block(1, 0, [10], [])
 
 
 def steps_of(batch: Batch, now: float) -> list[Batch]:
-    """The rows that one step of a driver, which has read this one, may write: the next one, or a stale repeat."""
+    """Yield the rows that a step of a driver may write after it has read this one: the next one, or a stale repeat."""
     step = next_step(batch)
     if step is Step.VALIDATE:
         return [*filter(None, (transitions.start(batch, 2, BLOCKS, now), transitions.refuse(batch, [{}], now, 60)))]
@@ -29,7 +29,7 @@ def steps_of(batch: Batch, now: float) -> list[Batch]:
 
 
 def of_others(batch: Batch) -> list[Batch]:
-    """What the owner, the end of the window and drivers that read an older row may write in between."""
+    """Return the rows that the owner, the end of the window and drivers with an older row may write in between."""
     late = transitions.begin_step(replace(batch, due_at=0), LATE)
     stale = [
         transitions.cancel(batch, 1),
@@ -43,7 +43,7 @@ def of_others(batch: Batch) -> list[Batch]:
 
 
 def key(batch: Batch) -> object:
-    """Without times and leases."""
+    """Return the state of a batch without times and leases."""
     return batch.status, batch.ending, batch.blocks, tuple(batch.done), tuple(batch.joined), bool(batch.problems)
 
 

@@ -17,7 +17,7 @@ Authorize = Callable[[str], dict[str, Any]]
 
 @pytest.fixture
 def authorize(monkeypatch: pytest.MonkeyPatch) -> Authorize:
-    """With a key that has limits, and one whose last day was in 2020."""
+    """The authorizer of a key that has limits, and of one whose last day was in 2020."""
     keys = {"alice": {"tokens_per_minute": 10**12, "models": "a,b"}, "late": {"expires": 1_600_000_000}}
     monkeypatch.setenv("API_KEYS", json.dumps(keys))
     module = importlib.reload(importlib.import_module("inference_api.handlers.authorize"))

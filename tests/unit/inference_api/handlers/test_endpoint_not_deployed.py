@@ -1,4 +1,4 @@
-"""A stack whose parameter DeployEndpoint is false: refused at once, nothing stored or counted, nobody paged."""
+"""A stack whose parameter DeployEndpoint is false: requests are refused at once, and no alarm is set off."""
 
 import json
 import sys
@@ -77,7 +77,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def forget() -> None:
-    """What the functions make once per process."""
+    """Forget the objects that the functions make once per process."""
     for name, module in list(sys.modules.items()):
         if name.startswith("inference_api"):
             for each in vars(module).values():

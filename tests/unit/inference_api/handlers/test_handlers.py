@@ -39,9 +39,9 @@ ENVIRONMENT = {
 
 
 class AwsDouble(ThreadingHTTPServer):
-    """Answers every request with `status` and `body`; `received` holds path, headers and body of each.
+    """Answers every request with `status` and `body`. `received` holds path, headers and body of each.
 
-    described: the answer to DescribeEndpoint, if it is another one.
+    described: the answer to DescribeEndpoint, if it differs.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class _AwsHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The tests' output stays readable."""
+        """Log nothing, so that the tests' output stays readable."""
 
 
 def generated(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_neither_prompt_nor_answer_is_printed(aws: AwsDouble, capsys: pytest.Cap
     ("status", "configuration", "counted"),
     [
         (500, "configuration-1", {"ModelFailures": 1, "ModelTimeouts": 0}),
-        (500, None, {"ModelFailures": 1, "ModelTimeouts": 0}),  # nobody can tell
+        (500, None, {"ModelFailures": 1, "ModelTimeouts": 0}),  # unknown
         (500, "configuration-0", {}),  # the configuration before the update failed
         (422, "configuration-1", {}),
         (0, "configuration-1", {"ModelTimeouts": 1}),
@@ -166,7 +166,7 @@ def test_a_failure_of_the_deployed_model_alone_counts_against_an_update(
     counted: dict[str, int],
 ) -> None:
     described: dict[str, Any] = {"EndpointConfigName": configuration, "EndpointStatus": "InService"}
-    if configuration is None:  # an update whose stage AWS does not name
+    if configuration is None:  # an update whose stage SageMaker leaves out
         described = {"EndpointStatus": "Updating", "PendingDeploymentSummary": {"EndpointConfigName": "new"}}
     aws.status, aws.headers = 424, {"x-amzn-errortype": "ModelError"}
     aws.body = json.dumps({"OriginalStatusCode": status, "Message": "timed out"}).encode()

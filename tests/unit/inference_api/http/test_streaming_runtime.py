@@ -65,7 +65,7 @@ handler = serve(route)
 
 
 class Posted(NamedTuple):
-    """body: without the chunked encoding."""
+    """A request that the runtime has posted. body: without the chunked encoding."""
 
     path: str
     headers: dict[str, str]
@@ -74,7 +74,7 @@ class Posted(NamedTuple):
 
 
 class RuntimeApi(ThreadingHTTPServer):
-    """Hands out `events`; `posted` holds what comes back. hang_up: drop the connection in the middle of an answer."""
+    """Hands out `events`. `posted` holds the answers. hang_up: drop the connection in the middle of an answer."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.posted.put(Posted(self.path, dict(self.headers.items()), body, trailers))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The tests' output stays readable."""
+        """Log nothing, so that the tests' output stays readable."""
 
 
 class Function:
@@ -166,7 +166,7 @@ class Function:
 
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]]:
-    """Both renderings of the functions with one more handler: the folder, and the name of the handler in it."""
+    """The functions' code with one more handler, as files and inline: the folder, and the handler's name in it."""
     folder, inline = tmp_path_factory.mktemp("folder"), tmp_path_factory.mktemp("inline")
     shutil.copytree(ROOT / "lambda_src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "inference_api" / "handlers" / "probe.py").write_text(PROBE)

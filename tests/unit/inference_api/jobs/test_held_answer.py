@@ -1,4 +1,4 @@
-"""A caller who is held by a job: comments, spaces, the end, and what is told of a model that sleeps."""
+"""A caller who is held until a job ends: comments, spaces, the end, and the answers for a model that sleeps."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ OUTPUT = Output("output/x", "1", "e", 10, "application/json", 1, True)
 
 
 class Service:
-    """One job that ends after so many seconds, on a clock of its own; and the places of two callers."""
+    """One job that ends after some seconds, on a clock of its own, and the places of two callers."""
 
     def __init__(self) -> None:
         self.now, self.places, self.ends_after = START, 2, 30.0

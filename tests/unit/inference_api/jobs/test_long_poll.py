@@ -19,7 +19,7 @@ JOB = accept("0" * 32, OWNER, 1000.0, JobTimes(3600, 3600, 60))
 
 
 class Rows:
-    """A table of one row that ends after so many reads, on a clock of its own."""
+    """A table with one job that ends after some reads, on a clock of its own."""
 
     def __init__(self, reads_until_end: int = 10**6, places: int = 50) -> None:
         self.now, self.reads, self.places = 1000.0, list[bool](), places

@@ -1,4 +1,4 @@
-"""What is accepted is charged on its key's account, and nothing else, whichever call fails."""
+"""Exactly the accepted jobs are charged to their key, whichever call fails."""
 
 import json
 from collections.abc import Callable
@@ -70,7 +70,7 @@ class Deployment:
 
     @property
     def charged(self) -> tuple[int, int]:
-        """Requests and tokens."""
+        """Return the counted requests and charged tokens."""
         rows = self.usage.items.values()
         requests, charged = (sum(int(row[name]["N"]) for row in rows) for name in ("requests", "charged"))
         return requests, charged

@@ -13,7 +13,7 @@ OVERDUE = {"a": 50.0, "b": 10.0, "c": 40.0, "d": 30.0, "e": 20.0}
 
 
 class Rows:
-    """Due jobs in two of the shards; `looked_at` holds the ids in order."""
+    """Due jobs in two of the shards. `looked_at` holds the ids in order."""
 
     def __init__(self) -> None:
         self.looked_at: list[str] = []
@@ -40,7 +40,7 @@ def test_work_is_done_side_by_side_and_no_more_at_once_than_allowed() -> None:
         with lock:
             running += 1
             most_running = max(most_running, running)
-        three.wait()  # nobody goes on before three are here
+        three.wait()  # no thread goes on before three are here
         with lock:
             running -= 1
             done.append(item)

@@ -1,4 +1,4 @@
-"""An asynchronous endpoint that sleeps is woken by one small job of nobody's."""
+"""An asynchronous endpoint that sleeps is woken by one small job without an owner."""
 
 import json
 from dataclasses import replace

@@ -26,9 +26,10 @@ NEW_YEARS_EVE = 1_798_761_540.0  # 2026-12-31T23:59:00Z
 
 
 class LosingTable:
-    """DynamoDB in memory. lose: the next write fails "before" it is made, or "after" it, for its caller alike.
+    """DynamoDB in memory.
 
-    "twice": its answer is lost, and botocore repeats it.
+    lose: the next write fails "before" it is made, or "after" it; its caller sees the same. "twice": its answer is
+    lost, and botocore repeats it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What callers learn of the machines: the gate before the first, the wait for a boot, the status."""
+"""The readiness of machines: no jobs before the first answer, the wait for a boot, the status."""
 
 from collections.abc import Iterator
 from typing import Any

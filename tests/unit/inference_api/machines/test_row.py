@@ -1,4 +1,4 @@
-"""A machine's row: who is alive, how long a boot took, and since when there was no work."""
+"""A machine's row: whether it is alive, how long its boot took, and since when it has had no work."""
 
 import pytest
 

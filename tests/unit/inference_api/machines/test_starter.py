@@ -1,4 +1,4 @@
-"""Who sends a job's message wakes a machine; whatever fails there is left to the tender."""
+"""Sending a job's message wakes a machine. Whatever fails is left to the tender."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,7 +52,7 @@ class NotedRows(Rows):
 
 
 class Ec2:
-    """Fails for an instance with its error, or says the state that the instance had before."""
+    """EC2, which fails for an instance with its error, or returns the state that the instance had before."""
 
     def __init__(self, **outcomes: Any) -> None:
         self.outcomes, self.asked = outcomes, list[str]()
@@ -112,7 +112,7 @@ def test_a_machine_that_stops_or_was_asked_long_ago_is_no_reason_to_wait(second:
 
 
 def test_a_machine_that_goes_down_is_the_last_to_be_asked() -> None:
-    """For a while EC2 takes the start of a system that powers itself off for that of one that runs."""
+    """While an instance powers itself off, EC2 still counts it as running, and does not start it again."""
     assert wake(Rows(replace(ASLEEP, state=STOPPING, seen_at=NOW - 5), OTHER), Ec2(i_0="running")) == ["i-1"]
 
 

@@ -129,7 +129,7 @@ def test_a_connection_that_may_have_died_unseen_is_not_used_again(idle_seconds: 
 
 
 class RuntimeDouble(ThreadingHTTPServer):
-    """Counts the requests that reach it, and does with each what the script says."""
+    """Counts the requests that reach it, and answers each as the script says."""
 
     def __init__(self, script: Script) -> None:
         super().__init__(("127.0.0.1", 0), _ScriptedHandler)
@@ -158,7 +158,7 @@ def runtime_that(script: Script) -> Iterator[RuntimeDouble]:
 
 @pytest.fixture
 def endpoint_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., EndpointClient]]:
-    """Makes a client of the kind that the handler makes, with the time to wait for an answer made short."""
+    """Return a client as the handler makes it, but with a short time to wait for an answer."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     clients: list[Any] = []
@@ -270,7 +270,7 @@ def test_an_answer_is_unchanged() -> None:
 
 
 def frame(kind: str, name: str, payload: bytes) -> bytes:
-    """A message of an event stream (AWS, "Amazon Transcribe: event stream encoding")."""
+    """Return a message of an event stream (AWS, "Amazon Transcribe: event stream encoding")."""
     headers = b""
     for key, value in ((":message-type", kind), (f":{kind}-type", name)):
         headers += bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
@@ -298,7 +298,7 @@ PARTS = frame("event", "PayloadPart", b"\xf0\x9f"), frame("event", "PayloadPart"
 
 
 def rest_of(stream: AbstractContextManager[Iterator[bytes]]) -> tuple[list[bytes], str | None]:
-    """The parts, and the code of the error after them."""
+    """Return the parts, and the code of the error after them."""
     parts: list[bytes] = []
     try:
         with stream as found:

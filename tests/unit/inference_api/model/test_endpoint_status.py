@@ -1,4 +1,4 @@
-"""How often the endpoint's status is asked for, and what is said while nobody knows it."""
+"""How often the endpoint's status is read, and the answers while it is unknown."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "arn
 
 
 class SageMakerFake:
-    """Gives the next of its outcomes at each call."""
+    """SageMaker, which returns the next of its outcomes at each call."""
 
     def __init__(self, *outcomes: str | dict[str, Any] | Exception) -> None:
         self.outcomes = list(outcomes)
@@ -73,7 +73,7 @@ def test_an_endpoint_that_never_served_takes_no_jobs(before: str | Exception) ->
         service.demand()
     assert (caught.value.status, caught.value.code) == (503, "endpoint_not_ready")
     assert caught.value.retry_after_in_seconds
-    for _ in range(2):  # the second time nobody is asked
+    for _ in range(2):  # the second time SageMaker is not asked
         service.demand()
 
 
@@ -104,10 +104,10 @@ def pending(name: str, *stages: str) -> dict[str, Any]:
         ("Creating", "new", pending("new", "Creating"), True),
         ("Updating", "new", None, True),  # scaling
         ("Updating", "old", pending("new", "Creating"), False),
-        ("Updating", "new", pending("new", "Creating"), False),  # nobody says which name AWS shows meanwhile
+        ("Updating", "new", pending("new", "Creating"), False),  # which name AWS shows meanwhile is not documented
         ("Updating", "old", pending("new", "ActivatingTraffic"), False),
         ("Updating", "old", pending("new", "Baking"), True),
-        ("Updating", "new", pending("new"), None),  # AWS need not name the stage
+        ("Updating", "new", pending("new"), None),  # AWS may leave the stage out
         ("Updating", "new", pending("another", "Baking"), False),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a call is counted with: the engine's own figures, else chunks or bytes, and what an error leaves."""
+"""The tokens of a call: the engine's own figures, otherwise chunks or bytes, and the count after an error."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +14,7 @@ from inference_api.shared.request_rules import RequestRules
 
 
 class Counted:
-    """In the place of the table: hears what a call is settled with."""
+    """A stand-in for the table, which remembers how a call is settled."""
 
     def __init__(self) -> None:
         self.said: list[tuple[int, int, bool]] = []
@@ -34,7 +34,7 @@ def counted() -> Counted:
 
 @pytest.fixture
 def call(counted: Counted) -> MeteredCall:
-    """Charged with 7 tokens of its prompt and 100 of its answer."""
+    """Return a call that is charged with 7 tokens of its prompt and 100 of its answer."""
     usage: Any = counted
     return MeteredCall(usage, KeyCharge("owner", 0, 7, 100))
 

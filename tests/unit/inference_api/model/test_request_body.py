@@ -1,4 +1,4 @@
-"""Which bodies reach the model, and what the others are told."""
+"""The bodies that reach the model, and the errors for the others."""
 
 import json
 from contextlib import suppress

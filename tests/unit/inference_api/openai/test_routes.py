@@ -40,7 +40,7 @@ SILENCE = b"until somebody hangs up"
 
 
 class EventStream:
-    """botocore's, of these parts; an exception among them is raised in its place."""
+    """botocore's event stream of these parts. An exception among them is raised in its place."""
 
     def __init__(self, parts: list[bytes | Exception]) -> None:
         self._parts, self.closed = parts, False
@@ -56,7 +56,7 @@ class EventStream:
             yield {"PayloadPart": {"Bytes": part}}
 
     def fileno(self) -> int:
-        self._hung_up.set()  # who wants the socket shuts it down
+        self._hung_up.set()  # the client takes the socket to shut it down
         raise ValueError
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class EventStream:
 
 
 class SageMaker:
-    """The two calls of an endpoint; `bodies` holds those that it got, by call. And the table of usage: `counts`."""
+    """The two calls of an endpoint. `bodies` holds the bodies that it got, by call; `counts` is the table of usage."""
 
     def __init__(self, *parts: bytes | Exception, refusal: ClientError | None = None) -> None:
         self.stream, self.refusal = EventStream([*parts]), refusal

@@ -40,7 +40,7 @@ NO_SUCH_MODEL = "The model `gpt-4` does not exist."
 
 
 def vllm(code: int, message: str) -> str:
-    """vLLM's error in the words of LMI 18 and later."""
+    """Return vLLM's error in the words of LMI 18 and later."""
     error = f"error=ErrorInfo(message={message!r}, type='BadRequestError', param=None, code={code})"
     return json.dumps({"code": 500, "error": error})
 

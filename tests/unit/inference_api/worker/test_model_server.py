@@ -1,4 +1,4 @@
-"""The model's server on loopback: each of its ends as the right error, over real sockets."""
+"""The model's server on loopback: each way to end becomes the right error, over real sockets."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ from inference_api.worker.model_server import ModelServer
 
 
 class _Server(ThreadingHTTPServer):
-    """Answers with `status` and `body`; waits for `go` before that."""
+    """Answers with `status` and `body`, after it has waited for `go`."""
 
     daemon_threads = True
 
@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.server.body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The tests' output stays readable."""
+        """Log nothing, so that the tests' output stays readable."""
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_the_model_is_ready_when_its_ping_says_so(server: _Server, status: int) 
 
 @contextmanager
 def asking(client: ModelServer, server: _Server) -> Iterator[list[InvocationError]]:
-    """A call that the server has got, in a thread; afterwards it has ended."""
+    """Run the block while a thread waits for the server's answer; the call ends with the block."""
     server.go.clear()
     failures: list[InvocationError] = []
     thread = threading.Thread(target=lambda: failures.append(failure(client)))

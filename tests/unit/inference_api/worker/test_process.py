@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The tests' output stays readable."""
+        """Log nothing, so that the tests' output stays readable."""
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ JOB = transitions.accept("0" * 32, "a" * 32, 0, JobTimes(3600, 3600, 900))
 
 
 class Rows:
-    """The states that were written, in order; an error in `failures` is raised in place of a write."""
+    """The states that were written, in order. An error in `failures` is raised instead of a write."""
 
     def __init__(self) -> None:
         self.states: list[str] = []
@@ -51,7 +51,7 @@ class Rows:
 
 
 class World:
-    """A worker with doubles around it. answers: of ReceiveMessage, each a list of messages or an error; then none."""
+    """A worker with doubles around it. answers: those of ReceiveMessage, each a list of messages or an error."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.answers, self.rows = 0.0, list[Any](), Rows()
@@ -140,7 +140,7 @@ def test_a_message_whose_work_fails_stays_in_the_queue_and_the_worker_goes_on(wo
 
 
 def test_a_job_in_hand_is_not_begun_again(world: World) -> None:
-    """Its lease was lost while the network was gone. The sweeper sends another message if need be."""
+    """Its lease was lost while the network was down. The sweeper sends another message if needed."""
 
     def overlapping(work: Callable[[Any], None], items: Iterator[Any], most: int) -> None:
         def work_on_the_next() -> None:
@@ -158,7 +158,7 @@ def test_a_job_in_hand_is_not_begun_again(world: World) -> None:
 
 
 def test_a_renewal_begins_with_the_row_of_the_last_one(world: World) -> None:
-    """Else the first try of each write is refused."""
+    """Otherwise the first try of each write is refused."""
     versions: list[int] = []
 
     def change(job: Job, decide: Any) -> tuple[Job, bool]:
@@ -172,7 +172,7 @@ def test_a_renewal_begins_with_the_row_of_the_last_one(world: World) -> None:
     world.table.change, world.worker.alongside = change, alongside
     world.answers = [[MESSAGE]]
     assert world.worker.run() == NO_WORK
-    assert versions == [1, 2, 3, 3]  # the third was another's claim
+    assert versions == [1, 2, 3, 3]  # the third belongs to another worker's claim
 
 
 def test_after_sigterm_in_a_long_poll_its_messages_go_back_at_once(world: World) -> None:

@@ -117,7 +117,7 @@ def test_a_replaced_machine_is_not_started_again() -> None:
 
 
 def test_a_machine_is_started_while_its_replacement_is_set_up() -> None:
-    """It still has the number, and the set-up takes longer than a boot."""
+    """The machine still has the number, and the set-up of its replacement takes longer than a boot."""
     assert planned(FIRST, NEW, rows=(ROW,)).starts == [FIRST]
 
 

@@ -33,7 +33,7 @@ class Bucket:
 
 
 def found(*keys: str, attempt: int = 1, announced: str | None = None, **told: Any) -> str | None:
-    """The key of the output that is found among these."""
+    """Return the key of the output that is found among these."""
     output = JobFiles(Bucket(*keys), "bucket").find_output(replace(JOB, **told), attempt, announced)
     return output[0].key if output else None
 

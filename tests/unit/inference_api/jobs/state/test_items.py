@@ -1,4 +1,4 @@
-"""A job and its row are the same thing in two shapes."""
+"""A job and its row hold the same values."""
 
 from dataclasses import replace
 
