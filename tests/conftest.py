@@ -18,7 +18,7 @@ from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
 from support.stacks.small_stacks import REGION, delete_stacks
-from support.staging_runs import BUCKET, FILES, MODEL, Staging
+from support.stacks.staging_runs import BUCKET, FILES, MODEL, Staging
 from support.stand_ins.hub_server import HubServer
 from support.stand_ins.s3_recorder import S3Recorder
 

@@ -7,7 +7,7 @@ import pytest
 
 from local_cloud.assembly import ROOT
 from slipway.changes import classify
-from support.deployments.edits import EDITS, Edit, refusals, template_of
+from support.templates.edits import EDITS, Edit, refusals, template_of
 from support.templates.template_parts import Template
 
 

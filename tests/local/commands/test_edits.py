@@ -11,9 +11,9 @@ from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
 from slipway.changes import classify
-from support.deployments.edits import over, stack_of
 from support.deployments.good_one import Changes
 from support.stacks.deployed_stacks import containers, update
+from support.templates.edits import over, stack_of
 
 NAME = "edited"
 BASE: Changes = {

@@ -8,7 +8,7 @@ import pytest
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT
 from support.stacks.small_stacks import REGION, statement
-from support.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
+from support.stacks.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 from support.stand_ins.hub_models import safetensors
 
 

@@ -15,7 +15,18 @@ from support.deployments.known_deployments import STAGED_FILE
 from support.patience import wait_for_event
 from support.stacks.deployed_stacks import deployed, edited
 from support.stacks.small_stacks import REGION
-from support.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, after, chosen, operation
+from support.stacks.staging_runs import (
+    BUCKET,
+    FILES,
+    LARGE_FILES,
+    MODEL,
+    PARTS,
+    STAGED,
+    Staging,
+    after,
+    chosen,
+    operation,
+)
 from support.stand_ins.hub_server import HubServer
 from support.stand_ins.s3_recorder import S3Recorder
 from support.templates.template_parts import Template
