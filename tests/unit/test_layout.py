@@ -5,7 +5,7 @@ import importlib.util
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "playground": set(),
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
-SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT)
+SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT / "tests", ROOT)
 
 
 def dotted(path: Path) -> str:
@@ -71,28 +71,31 @@ def dotted(path: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {
-    dotted(path): path
-    for folder in ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
-    for path in sorted((ROOT / folder).rglob("*.py"))
-}
+def modules(*folders: str) -> dict[str, Path]:
+    return {dotted(path): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+MODULES = modules("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
+ALL_MODULES = MODULES | modules("tools", "tests", "model_src", "examples")
 
 
 @cache
 def tree_of(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text())
+    return ast.parse(ALL_MODULES[module].read_text())
 
 
 def imported(module: str, tree: ast.Module) -> Iterator[str]:
     """The modules that a module's syntax tree imports, relative names resolved."""
-    package = module if module in MODULES and MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    package = (
+        module if module in ALL_MODULES and ALL_MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    )
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             for alias in node.names:
-                yield name if (name := f"{origin}.{alias.name}") in MODULES else origin
+                yield name if (name := f"{origin}.{alias.name}") in ALL_MODULES else origin
 
 
 @cache
@@ -149,21 +152,39 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def folder(module: str) -> str:
-    return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    return module if ALL_MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
-# The trees whose folders import one way: in llm_hosting the root is below all rooms, in slipway above them.
-TREES = ("inference_api", "llm_hosting", "local_cloud", "slipway")
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_no_folders_import_each_other_in_a_circle(tree: str) -> None:
+@cache
+def folders_imported() -> dict[str, set[str]]:
+    """Each folder with the folders that its modules import. A folder is above or below its rooms, never both."""
     graph: dict[str, set[str]] = {}
-    for module in MODULES:
-        if f"{module}.".startswith(f"{tree}."):
-            found = {folder(name) for name in imports(module) if name in MODULES}
-            graph.setdefault(folder(module), set()).update(found - {folder(module)})
-    list(TopologicalSorter(graph).static_order())
+    for module in ALL_MODULES:
+        graph.setdefault(folder(module), set()).update(folder(name) for name in imports(module) if name in ALL_MODULES)
+    return {name: found - {name} for name, found in graph.items()}
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    list(TopologicalSorter(folders_imported()).static_order())
+
+
+@pytest.mark.parametrize(
+    ("module", "planted"),
+    [
+        ("inference_api.machines.rows", "from inference_api.jobs.service import jobs"),
+        ("llm_hosting.unique_name", "from llm_hosting.api.keys import ApiKeys"),
+        ("local_cloud.emulator.core.clock", "from local_cloud.emulator.installation import install"),
+        ("slipway.shared.table", "import slipway.__main__"),
+        ("simulation.aws.s3", "from simulation.world.world import World"),
+        ("tools.benchmarks.shared.pairs", "from tools.benchmarks.__main__ import GROUPS"),
+    ],
+)
+def test_a_circle_of_folders_is_found(module: str, planted: str) -> None:
+    found = {folder(name) for name in imported(module, ast.parse(planted)) if name in ALL_MODULES}
+    assert found
+    graph = folders_imported()
+    with pytest.raises(CycleError):
+        list(TopologicalSorter(graph | {folder(module): graph[folder(module)] | found}).static_order())
 
 
 VERBS = {name for name in MODULES if re.fullmatch(r"slipway\.cli\.\w+\.\w+", name)}
