@@ -1,4 +1,4 @@
-"""Reads a YAML file: the only reader of YAML. What is wrong with the file becomes findings."""
+"""Reads a YAML file that somebody wrote. What is wrong with the file becomes findings."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path

@@ -17,7 +17,7 @@ from .rules.suitable_type import NO_SECRET_YET, suitable_type
 Verdict = Literal["refused", "ready", "not checked", "not asked"]
 
 VCPU_QUOTA = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"  # L-1216C47A of EC2, in vCPUs
-COPIES_DURING_UPDATE = 2  # blue and green fleets run side by side until the old one ends
+COPIES_DURING_UPDATE = 2  # old and new instances run side by side until the old ones end
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The functions' settings: the only reader of the environment."""
+"""The settings of the functions, from their environment. The authorizer has its own, in handlers/authorize.py."""
 
 import json
 import os

@@ -158,7 +158,7 @@ def test_an_update_of_count_and_environment_is_not_noticed_by_callers(
     with calling(client) as statuses:
         update(cloud, edited(stacks["lively"], tmp_path, grow, "growing"))
         before = statuses[200]
-        wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new fleet")
+        wait_for(lambda: statuses.total() > before + 1 or None, "an answer of the new instance")
     assert set(statuses) == {200}
     events = cloudformation.describe_stack_events(StackName="growing")["StackEvents"]
     assert any("The alarms are watched for" in event.get("ResourceStatusReason", "") for event in events)
@@ -192,7 +192,7 @@ def test_while_an_update_changes_the_engine_the_one_that_answers_judges_the_bodi
         updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change_engine, "changing"))
         # The new functions pass it on to the old container.
         wait_for(lambda: code(new) == (400, "rejected_by_model") or None, "the new functions")
-        wait_for(lambda: len(containers(cloud, "changing")) == 2 or None, "the new fleet beside the old one")
+        wait_for(lambda: len(containers(cloud, "changing")) == 2 or None, "the new instance beside the old one")
         assert code(old) == (200, None)
         described = client.call("GET", "/endpoint")[2]
         assert (described["engine"], described["model_id"], described["status"]) == (None, None, "Updating")
@@ -241,7 +241,7 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
 
     with ThreadPoolExecutor(1) as executor:
         updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change, "alarmed"))
-        wait_for(lambda: len(containers(cloud, "alarmed")) == 2 or None, "the new fleet beside the old one")
+        wait_for(lambda: len(containers(cloud, "alarmed")) == 2 or None, "the new instance beside the old one")
         while not wait([updating], timeout=0.2).done:
             # Again and again, because without failures it ends by itself.
             cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")

@@ -40,7 +40,7 @@ def deployed(cloud: LocalCloud, stack: Stack) -> ApiClient:
 
 
 def update(cloud: LocalCloud, stack: Stack) -> None:
-    """Update the stack; the clock is put forward while both fleets of its endpoint run. Raises DeployError."""
+    """Update the stack, with the clock put forward while old and new instances run. Raises DeployError."""
     with ThreadPoolExecutor(1) as executor:
         updating = executor.submit(deploy, cloud, stack)
         while not wait([updating], timeout=0.2).done:
