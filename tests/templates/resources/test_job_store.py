@@ -80,4 +80,4 @@ def test_the_table_can_be_protected_from_deletion(templates: dict[str, Template]
 @pytest.mark.parametrize("kind", ["DynamoDB::Table", "S3::Bucket"])
 def test_table_and_bucket_are_tagged_with_the_stacks_name(templates: dict[str, Template], kind: str) -> None:
     tag: dict[str, Any] = {"Key": "slipway:deployment", "Value": {"Ref": "AWS::StackName"}}
-    assert properties(templates["small-limits"], kind)["Tags"] == [tag]
+    assert tag in properties(templates["small-limits"], kind)["Tags"]
