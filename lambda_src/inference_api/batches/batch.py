@@ -71,10 +71,12 @@ class Batch:
 
     @property
     def named_key(self) -> AuthorizedKey | None:
+        """The named key that made the batch; None if there is none."""
         return AuthorizedKey(**self.key) if self.key else None
 
     @property
     def has_ended(self) -> bool:
+        """Whether the batch is in a final status."""
         return self.status in ENDED
 
     def unfinished(self) -> list[int]:

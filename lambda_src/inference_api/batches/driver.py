@@ -171,7 +171,7 @@ class Driver:
         for number in open_blocks(batch):
             if not may_go_on():
                 break
-            # A batch that was cancelled in between begins no more lines.
+            # A batch that was cancelled meanwhile begins no more lines.
             found = self._table.batch(batch.id)
             if found is None or found.status != batch.status or found.ending != batch.ending:
                 return found or batch

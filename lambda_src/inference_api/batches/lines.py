@@ -38,9 +38,9 @@ class OutputLine(NamedTuple):
 
 
 class Lines:
-    """Makes calls of a batch's lines, and output lines of their results.
+    """Turns a batch's lines into calls, and their results into output lines.
 
-    read_call: makes a checked request of a body and the batch's endpoint; raises ApiError.
+    read_call: checks a body for the batch's endpoint, and returns the call; raises ApiError.
     """
 
     def __init__(self, jobs: JobService, read_call: ReadCall) -> None:

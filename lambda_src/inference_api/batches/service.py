@@ -45,6 +45,7 @@ class BatchService:
 
 @cache
 def batch_service() -> BatchService:
+    """Return the parts that the routes need, made on first use."""
     current, jobs = runtime(), job_settings()
     table = BatchTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     storage = Storage(
@@ -55,6 +56,7 @@ def batch_service() -> BatchService:
 
 @cache
 def driver() -> Driver:
+    """Return the driver of this deployment's batches, made on first use."""
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
     limits = DriverSettings(
         models=deployed.model_names,

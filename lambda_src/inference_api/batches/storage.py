@@ -41,6 +41,7 @@ class Storage:
             raise
 
     def read_file(self, file: File) -> bytes:
+        """Return the content of a file."""
         body: bytes = self._get(Key=file.key, VersionId=file.version_id)["Body"].read()
         return body
 
@@ -59,6 +60,7 @@ class Storage:
         return chunks
 
     def read_input(self, batch: Batch, offset: int, length: int) -> bytes:
+        """Return a part of the batch's input."""
         span = f"bytes={offset}-{offset + length - 1}"
         body: bytes = self._get(Key=batch.input_key, VersionId=batch.input_version, Range=span)["Body"].read()
         return body
@@ -73,6 +75,7 @@ class Storage:
         return [tuple(each) for each in json.loads(self._get(Key=f"batch/{batch.id}/index")["Body"].read())]
 
     def put_piece(self, batch: Batch, block: int, kind: str, piece: int, body: bytes) -> None:
+        """Store a piece of a block's results."""
         key = _piece_key(batch, block, kind, piece)
         self._client.put_object(Bucket=self._bucket, Key=key, Body=body)
 
@@ -83,6 +86,7 @@ class Storage:
         return body
 
     def begin_upload(self, key: str) -> str:
+        """Begin a multipart upload. Return its id."""
         upload: str = self._client.create_multipart_upload(
             Bucket=self._bucket, Key=key, ContentType="application/jsonl"
         )["UploadId"]
@@ -111,6 +115,7 @@ class Storage:
             marker = page["NextPartNumberMarker"]
 
     def complete_upload(self, key: str, upload: str, parts: dict[int, str]) -> None:
+        """Make one object of the parts."""
         listed = [{"PartNumber": part, "ETag": etag} for part, etag in sorted(parts.items())]
         self._client.complete_multipart_upload(
             Bucket=self._bucket, Key=key, UploadId=upload, MultipartUpload={"Parts": listed}

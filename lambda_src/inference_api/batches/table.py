@@ -56,6 +56,7 @@ class BatchTable:
         return row
 
     def batch(self, batch_id: str) -> Batch | None:
+        """Return a batch of any owner; None if it does not exist or has expired."""
         return self._get(Batch, batch_id)
 
     def add(self, row: T) -> T:

@@ -1,4 +1,4 @@
-"""The life of a batch as pure functions: row -> next row, or None where the change is not allowed.
+"""The life of a batch as pure functions: row -> next row, or None if the change is not allowed.
 
 BatchTable.change() reads the row, asks one of these functions, and writes if the row is still the one that it read. So
 two steps of one batch at once, repeated steps and steps that end in the middle change nothing twice.

@@ -1,1 +1,1 @@
-"""The API's entry points, one route per file."""
+"""The entry points of the functions."""

@@ -31,5 +31,6 @@ def handler(request: Request) -> Response:
 
 @cache
 def endpoint_status() -> EndpointStatus:
+    """Return the endpoint's status, made on first use, with a client that retries."""
     client = runtime().client("sagemaker", QUICK_RETRIES)
     return EndpointStatus(client, settings().endpoint_name)

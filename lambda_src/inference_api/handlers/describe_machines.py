@@ -1,4 +1,4 @@
-"""GET /endpoint where the model runs on machines that sleep."""
+"""GET /endpoint of a deployment on machines that sleep."""
 
 from inference_api.http.gateway import Request, Response, answers
 from inference_api.jobs.state.job import timestamp

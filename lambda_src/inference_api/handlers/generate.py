@@ -1,4 +1,4 @@
-"""POST /generate, /chat/completions and /completions where the model answers at once.
+"""POST /generate, /chat/completions and /completions of a real-time endpoint, whose model answers at once.
 
 A stream runs through a chain of generators. Each line takes its pieces from the line above:
 

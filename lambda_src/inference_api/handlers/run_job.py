@@ -19,5 +19,6 @@ def handler(message: Message) -> None:
 
 @cache
 def endpoint() -> EndpointClient:
+    """Return the client of the model's endpoint, made on first use."""
     client = runtime().client("sagemaker-runtime", one_call())
     return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)

@@ -21,7 +21,7 @@ from inference_api.shared.runtime import runtime
 Event = Mapping[str, Any]
 
 SERVER_SENT_EVENTS = "text/event-stream"
-_LATE_ERRORS = {SERVER_SENT_EVENTS: b"data: %b\n\n", "application/json": b"%b"}  # after spaces only
+_LATE_ERRORS = {SERVER_SENT_EVENTS: b"data: %b\n\n", "application/json": b"%b"}  # JSON: only spaces were sent before
 _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 

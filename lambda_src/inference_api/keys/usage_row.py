@@ -124,16 +124,17 @@ def refuse(row: Row, limits: AuthorizedKey, now: float, minute: int) -> None:
 
 
 def month_prefix(month: datetime) -> str:
-    """The beginning of the keys of a month's rows; the owner follows."""
+    """Return the beginning of the keys of a month's rows. The owner follows it."""
     return f"{month:%Y-%m}#"
 
 
 def owner_in(row: Row) -> str:
-    """The owner whose row it is."""
+    """Return the owner of a row."""
     return str(row["pk"]["S"].partition("#")[2])
 
 
 def number(row: Row, name: str) -> int:
+    """Return a number in a row; 0 if it is missing."""
     return int(row[name]["N"]) if name in row else 0
 
 

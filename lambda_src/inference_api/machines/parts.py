@@ -14,12 +14,14 @@ from inference_api.shared.settings import job_settings, machine_settings
 
 @cache
 def machine_rows() -> MachineRows:
+    """Return the rows of this deployment's machines."""
     client = runtime().client("dynamodb", STANDARD_RETRIES)
     return MachineRows(client, job_settings().table, machine_settings().count)
 
 
 @cache
 def readiness() -> Readiness:
+    """Return the readiness of this deployment's machines."""
     return Readiness(machine_rows(), runtime().now, machine_settings().startup_timeout_in_seconds)
 
 
@@ -31,4 +33,5 @@ def starter(config: Config = ONE_START) -> Starter:
 
 @cache
 def ec2_instances(config: Config) -> Ec2Instances:
+    """Return this deployment's instances. config: settings of the client of EC2."""
     return Ec2Instances(lambda: runtime().client("ec2", config), job_settings().deployment)

@@ -53,6 +53,7 @@ class MachineRow:
         return self.state == LOADING and self._is_heard(now)
 
     def is_stopping(self, now: float) -> bool:
+        """Whether the machine's worker has said that it stops."""
         return self.state == STOPPING and self._is_heard(now)
 
     def _is_heard(self, now: float) -> bool:
@@ -61,6 +62,7 @@ class MachineRow:
 
 
 def machine_key(number: int) -> dict[str, Any]:
+    """Return the key of a machine's row."""
     return {"pk": {"S": f"machine#{number}"}}
 
 

@@ -1,4 +1,4 @@
-"""A request that the endpoint refuses as not ready is answered by a job, where there are jobs."""
+"""A request that the endpoint refuses as not ready is answered by a job, if the deployment has jobs."""
 
 from collections.abc import Callable, Iterator
 

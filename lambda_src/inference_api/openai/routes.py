@@ -1,4 +1,4 @@
-"""POST /chat/completions and POST /completions where the model answers at once."""
+"""POST /chat/completions and POST /completions of a real-time endpoint, whose model answers at once."""
 
 import json
 from collections.abc import Iterable, Iterator

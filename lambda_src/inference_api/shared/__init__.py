@@ -1,1 +1,1 @@
-"""Below all rooms: settings, clients, log, metrics, errors, conditional writes."""
+"""Used by all other folders: settings, clients, log, metrics, errors, conditional writes."""

@@ -19,7 +19,7 @@ _TOO_LONG = re.compile(
             r"longer than the maximum model length of (\d+)",  # vLLM
             r"model's context length is only (\d+)",  # vLLM of 2026
             r"longer than the model's context length \((\d+)",  # SGLang
-            r"exceeds the maximum allowed length \(\d+ tokens\)",  # SGLang: of a prompt, less than the context
+            r"exceeds the maximum allowed length \(\d+ tokens\)",  # SGLang, for the prompt alone
             r"exceeds the available context size(?: \((\d+) tokens\))?",  # llama.cpp
             r"inputs`? must have less than \d+ tokens",  # TGI
             r"inputs`? tokens \+ `?max_new_tokens`? must be <= (\d+)",  # TGI

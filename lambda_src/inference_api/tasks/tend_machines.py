@@ -24,6 +24,7 @@ def handler(event: Event, context: Any) -> dict[str, int]:
 
 @cache
 def tender() -> Tender:
+    """Return the tender of this deployment's machines, made on first use."""
     machines, service, times = machine_settings(), job_service(), job_settings().times
     assert isinstance(service.backend, QueueBackend)
     return Tender(

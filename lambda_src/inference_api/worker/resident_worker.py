@@ -38,9 +38,13 @@ _LONGEST_PAUSE_IN_SECONDS = 30
 class LocalModel(worker.InvokableModel, Protocol):
     """The model's server on this machine."""
 
-    def is_ready(self) -> bool: ...
+    def is_ready(self) -> bool:
+        """Whether the server takes requests now."""
+        ...
 
-    def interrupt(self) -> None: ...
+    def interrupt(self) -> None:
+        """End all calls, also new ones, as if they had not run."""
+        ...
 
 
 # alongside(work, beat, seconds): runs `work`, and calls `beat` every `seconds` until it ends.

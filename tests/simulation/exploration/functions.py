@@ -51,7 +51,7 @@ class Functions:
         self._histories = Histories(replay)
 
     def start(self, state: State, function: str, event: Any, *, holds: str = "", job: int = 0) -> Iterator[Outcome]:
-        """Return a new run, up to its first observable call."""
+        """Yield the outcomes of a new run, up to its first observable call."""
         number = self._histories.start(function, event, job, self.times[state.phase], self._supply(state))
         yield from self._go_on(state, Task(number, holds), at_once=function != "submit_job")
 

@@ -70,7 +70,7 @@ class QueueBackend:
         return 0
 
     def count_waiting(self) -> int:
-        """Messages that could be received now, approximately."""
+        """Return about how many messages could be received now."""
         return self._counts("")[0]
 
     def hide(self, receipt: str, seconds: int) -> None:

@@ -55,8 +55,8 @@ class JobFiles:
     ) -> tuple[Output, Answer | None] | None:
         """Return the output of an attempt, and the answer in it if the table should have a copy; None if there is none.
 
-        Three places are tried: the key that SageMaker has named for the output, the key that a notification names, if
-        the job's id is in it, and all objects that begin with `output/<job>`.
+        Looks first at the key that SageMaker has named for the output, then at the key that a notification names (if it
+        has the job's id), then at all objects that begin with `output/<job>`.
         """
         if job.output_key and attempt == job.marked and (found := self._open(job.output_key, attempt)):
             return found

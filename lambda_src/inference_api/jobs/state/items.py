@@ -24,10 +24,12 @@ _DEFAULTS = {each.name: each.default for each in fields(Job)}
 
 
 def job_key(job_id: str) -> dict[str, Any]:
+    """Return the key of a job's row."""
     return {"pk": {"S": f"job#{job_id}"}}
 
 
 def output_key(job_id: str, attempt: int) -> dict[str, Any]:
+    """Return the key of the copy of an attempt's output."""
     return {"pk": {"S": f"output#{job_id}.{attempt}"}}
 
 
@@ -42,14 +44,17 @@ def idempotency_key(owner: str, key: str) -> dict[str, Any]:
 
 
 def slots_key(owner: str) -> dict[str, Any]:
+    """Return the key of the count of an owner's open jobs."""
     return {"pk": {"S": f"owner#{owner}"}}
 
 
 def tokens_key(owner: str, day: str) -> dict[str, Any]:
+    """Return the key of the count of an owner's answer tokens on a day."""
     return {"pk": {"S": f"owner#{owner}#{day}"}}
 
 
 def due_shard(number: int) -> str:
+    """Return the name of a shard of the sweeper's index."""
     return str(number)
 
 

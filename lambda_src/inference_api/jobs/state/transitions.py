@@ -1,4 +1,4 @@
-"""The life of a job as pure functions: row -> next row, or None where the change is not allowed.
+"""The life of a job as pure functions: row -> next row, or None if the change is not allowed.
 
 JobTable.change() reads the row, asks one of these functions, and writes if the row is still the one that it read. The
 tests explore every order of these same functions.

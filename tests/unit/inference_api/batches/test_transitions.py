@@ -13,7 +13,7 @@ DONE = Block(1, 0, [10], [])
 
 
 def steps_of(batch: Batch, now: float) -> list[Batch]:
-    """Yield the rows that a step of a driver may write after it has read this one: the next one, or a stale repeat."""
+    """Return the rows that a step of a driver may write after it has read this one: the next one, or a stale repeat."""
     step = next_step(batch)
     if step is Step.VALIDATE:
         return [*filter(None, (transitions.start(batch, 2, BLOCKS, now), transitions.refuse(batch, [{}], now, 60)))]
