@@ -187,6 +187,13 @@ def test_a_circle_of_folders_is_found(module: str, planted: str) -> None:
         list(TopologicalSorter(graph | {folder(module): graph[folder(module)] | found}).static_order())
 
 
+def test_each_folder_of_unit_tests_stands_for_a_folder_of_the_tree() -> None:
+    unit = ROOT / "tests" / "unit"
+    folders = {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}
+    roots = (ROOT / "constructs", ROOT / "lambda_src", ROOT)
+    assert [str(name) for name in folders if not any((root / name).is_dir() for root in roots)] == []
+
+
 VERBS = {name for name in MODULES if re.fullmatch(r"slipway\.cli\.\w+\.\w+", name)}
 
 
