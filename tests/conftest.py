@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests; imports no CDK, so that unit tests need not wait for it."""
+"""Fixtures that all tests share. It does not import the CDK, because unit tests would wait for that import."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ hypothesis.settings.load_profile("shared")
 
 @pytest.fixture(scope="session")
 def assembly() -> Path:
-    """Every shipped deployment, every variant, the account settings and a staging, from one run of app.py."""
+    """Synthesize every shipped deployment, every variant, the account settings and a staging in one run of app.py."""
     files = map(str, [*SHIPPED_FILES.values(), *VARIANT_FILES])
     names = [*files, ACCOUNT_SETTINGS, f"slipway-staging-{STAGED_FILE}"]
     return synthesize(names, ROOT / "cdk.out" / "tests")
@@ -43,20 +43,20 @@ def assembly() -> Path:
 
 @pytest.fixture(scope="session")
 def templates(assembly: Path) -> dict[str, dict[str, Any]]:
-    """The templates by stack name."""
+    """Return the template of each stack by the stack's name."""
     return {stack.name: stack.template for stack in read_stacks(assembly)}
 
 
 @pytest.fixture(scope="session")
 def nag_report(assembly: Path) -> dict[str, Any]:
-    """cdk-nag's findings, as synth wrote them."""
+    """Return the report of cdk-nag's findings that synth wrote."""
     report: dict[str, Any] = json.loads((assembly / "validation-report.json").read_text())
     return report
 
 
 @pytest.fixture(scope="session")
 def stacks(assembly: Path) -> dict[str, Stack]:
-    """Every synthesized stack by name."""
+    """Return every synthesized stack by its name."""
     found = {stack.name: stack for stack in read_stacks(assembly)}
     for stack in found.values():
         mark_as_linted(stack)  # tests/templates/test_nag_and_lint.py lints them all
@@ -65,7 +65,7 @@ def stacks(assembly: Path) -> dict[str, Stack]:
 
 @pytest.fixture(scope="session")
 def shared_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """One local cloud for the whole run, with the account settings deployed."""
+    """Run one local cloud for all tests, with the account settings deployed."""
     with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
@@ -74,7 +74,7 @@ def shared_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
 
 @pytest.fixture(scope="module")
 def cloud(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """The shared cloud; the stacks that a module deploys are deleted at its end."""
+    """Give the shared cloud to a module and delete the module's stacks at its end."""
     yield shared_cloud
     for region in {stack.region for stack in stacks.values()}:
         delete_stacks(shared_cloud, region, but=[ACCOUNT_SETTINGS])
@@ -82,7 +82,7 @@ def cloud(shared_cloud: LocalCloud, stacks: dict[str, Stack]) -> Iterator[LocalC
 
 @pytest.fixture(scope="session")
 def shared_bare_cloud() -> Iterator[LocalCloud]:
-    """A local cloud without our stacks."""
+    """Run one local cloud without our stacks for all tests."""
     with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         yield running
@@ -90,14 +90,14 @@ def shared_bare_cloud() -> Iterator[LocalCloud]:
 
 @pytest.fixture(scope="module")
 def bare_cloud(shared_bare_cloud: LocalCloud) -> Iterator[LocalCloud]:
-    """A local cloud without our stacks, for tests of the cloud itself; each module's stacks are deleted at its end."""
+    """Give the cloud without our stacks to a module and delete the module's stacks at its end."""
     yield shared_bare_cloud
     delete_stacks(shared_bare_cloud, REGION)
 
 
 @pytest.fixture(scope="module")
 def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClient]:
-    """The API of a deployment by its name, deployed when a module first asks for it."""
+    """Return a function that gives the API of a deployment by its name; the first call deploys it."""
 
     @cache
     def api(name: str) -> ApiClient:
@@ -108,7 +108,7 @@ def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClie
 
 @pytest.fixture(scope="session")
 def staged_weights_bucket(shared_bare_cloud: LocalCloud) -> str:
-    """The bucket into which tests stage weights."""
+    """Make the bucket into which tests stage weights, and return its name."""
     shared_bare_cloud.client("s3", region=REGION).create_bucket(Bucket=BUCKET)
     return BUCKET
 
@@ -117,7 +117,7 @@ def staged_weights_bucket(shared_bare_cloud: LocalCloud) -> str:
 def staging(
     bare_cloud: LocalCloud, staged_weights_bucket: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Staging]:
-    """A staging of a model of a few small files; `indirect` parametrization gives other files."""
+    """Prepare to stage a model of a few small files; `indirect` parametrization gives other files."""
     name = f"s{hashlib.sha256(request.node.name.encode()).hexdigest()[:12]}"
     with HubServer(MODEL, getattr(request, "param", FILES)) as hub, S3Recorder(bare_cloud.url) as s3:
         made = Staging(bare_cloud, hub, s3, tmp_path, name)

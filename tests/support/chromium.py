@@ -20,25 +20,25 @@ _MISSING = (
 
 
 def find() -> str | None:
-    """Path of the browser that the variable CHROMIUM names, else of the first that is installed."""
+    """Return the path of the browser that CHROMIUM names; without that variable, of the first installed one."""
     named = os.environ.get("CHROMIUM")
     return named or next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 def demand() -> str:
-    """The browser's path. Raises RuntimeError with advice."""
+    """Return the browser's path; raise RuntimeError with advice if there is none."""
     if (path := find()) is None:
         raise RuntimeError(_MISSING)
     return path
 
 
 def arguments() -> list[str]:
-    """Chromium refuses to run as root with its sandbox."""
+    """Return Chromium's arguments: as root it runs only without its sandbox."""
     return ["--no-sandbox"] if os.geteuid() == 0 else []
 
 
 def install() -> None:
-    """By apt-get, as root or by sudo without a password. Exits with a sentence where that is not possible."""
+    """Install Chromium with apt-get, as root or with a sudo that needs no password; exit with a sentence otherwise."""
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if not shutil.which("apt-get") or (sudo and not shutil.which("sudo")):
         sys.exit(_MISSING)

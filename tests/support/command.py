@@ -1,4 +1,4 @@
-"""`python -m slipway` in the test's own process, which saves the start of Python and boto3."""
+"""Runs `python -m slipway` in the test's own process, which saves the start of Python and boto3."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from slipway.__main__ import main
 
 @dataclass(frozen=True)
 class Outcome:
-    """stdout and stderr: as they were printed."""
+    """The exit status of a command, and what it printed to stdout and stderr."""
 
     status: int
     stdout: str
@@ -25,7 +25,7 @@ Command = Callable[..., Outcome]
 def command_on(
     cloud: LocalCloud, region: str, patch: pytest.MonkeyPatch, printed: pytest.CaptureFixture[str]
 ) -> Command:
-    """The command line as a user of the local cloud calls it, by default as the one who deploys."""
+    """Return a function that runs a command line against the local cloud, by default as the user who deploys."""
 
     def run(*arguments: str, caller: Credentials = cloud.deployer) -> Outcome:
         patch.setenv("AWS_ENDPOINT_URL", cloud.url)

@@ -1,4 +1,4 @@
-"""`python -m generation` as a process of its own, with the folder of a model as its machine has it."""
+"""Runs `python -m generation` as a process, with a model's folder laid out as on its machine."""
 
 import contextlib
 import http.client
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
 
 def variables(home: Path, **more: str) -> dict[str, str]:
-    """The environment of the machine's processes."""
+    """Return the environment of the machine's processes."""
     own = {
         "SLIPWAY_HOME": str(home),
         "MODEL_ID": "tiny",
@@ -32,7 +32,7 @@ def variables(home: Path, **more: str) -> dict[str, str]:
 
 
 class GenerationClient:
-    """port: of a server on loopback."""
+    """A client of the server that listens on this port of loopback."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -52,7 +52,7 @@ class GenerationClient:
 
 
 class GenerationServer(GenerationClient):
-    """log: what the process wrote."""
+    """A running server. `log`: the file that holds the output of its process."""
 
     def __init__(self, home: Path, process: "subprocess.Popen[bytes]") -> None:
         self._log, self._process = home / "log", process
@@ -63,7 +63,7 @@ class GenerationServer(GenerationClient):
         return self._log.read_text()
 
     def is_ready(self) -> bool:
-        """Raises AssertionError if the process has ended."""
+        """Ask whether the server is ready; raise AssertionError if its process has ended."""
         assert self._process.poll() is None, self.log
         return super().is_ready()
 
@@ -75,7 +75,7 @@ class GenerationServer(GenerationClient):
 
 @contextlib.contextmanager
 def generation_server(home: Path, python: Path = Path(sys.executable), **more: str) -> Iterator[GenerationServer]:
-    """Serves home/model; the server answers when the block begins. python: one that has torch."""
+    """Serve home/model until the block ends; the server is ready when the block begins. `python`: one with torch."""
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [python, "-P", "-m", "generation"],

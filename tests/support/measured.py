@@ -1,4 +1,4 @@
-"""Results of a bench: those that were published, and a server that makes its callers wait in a known way."""
+"""Results of a bench for tests: one with every part of a report, and loads with known waiting times."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ from slipway.measuring.figures.results import Load, MeasuredAnswer, Results
 
 
 def results(*loads: Load, **changed: Any) -> Results:
-    """On AWS, streamed, with everything that a report shows."""
+    """Return the results of a streamed bench on AWS, with everything that a report shows."""
     given: dict[str, Any] = {
         "deployment": "qwen3-4b",
         "model": "Qwen/Qwen3-4B",
@@ -30,7 +30,7 @@ def results(*loads: Load, **changed: Any) -> Results:
 
 
 def load(totals: list[float], *, clients: int | None = 1, rate: float | None = None, **answer: Any) -> Load:
-    """Answers of these seconds, one after the other for each client; `answer` holds for all of them."""
+    """Return a load whose answers take `totals` seconds, one after the other; all have the fields of `answer`."""
     started, answers = 0.0, []
     for total in totals:
         answers.append(MeasuredAnswer(started, last_token_in_s=total, **answer))
@@ -47,7 +47,7 @@ def streamed(
     slower: float = 1.0,
     failing: int = 0,
 ) -> Load:
-    """Answers of 128 tokens that take longer the more of them there are; every `failing`-th request fails."""
+    """Return a load with answers of 128 tokens. More load makes them slower; every `failing`-th request fails."""
     chance, started, answers = random.Random(seed), 0.0, []
     busy = clients or (rate or 0) * 2
     for index in range(count):

@@ -1,4 +1,4 @@
-"""Waiting for real work, such as a process that starts."""
+"""Waits for real work, such as the start of a process."""
 
 import subprocess
 import threading
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def wait_for(look: Callable[[], T | None], what: str, seconds: float = PATIENCE_IN_SECONDS) -> T:
-    """The first value that look() gives; fails when it gives none in time."""
+    """Call look() until it returns a value, and return that value; fail if none comes in time."""
     deadline = time.monotonic() + seconds
     while (found := look()) is None:
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"

@@ -1,4 +1,4 @@
-"""Own handlers, packed and unpacked as on their way to an endpoint, and served by the local model server."""
+"""Packs and unpacks own handlers as for an endpoint, and serves them by the local model server."""
 
 import contextlib
 import io
@@ -17,14 +17,14 @@ HANDLERS = ROOT / "model_src"
 
 
 def unpack(handler: Path, properties: Mapping[str, str], folder: Path) -> Path:
-    """The model folder of a container that got the handler's archive."""
+    """Unpack a handler's archive into a folder, as a container does, and return the folder."""
     with tarfile.open(fileobj=io.BytesIO(pack(handler, properties)), mode="r:gz") as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
 def environment_of(folder: Path, disk: Path, **variables: str) -> dict[str, str]:
-    """The environment of a container with this model folder; `disk` is its /tmp."""
+    """Return the environment of a container with this model folder; `disk` is its /tmp."""
     disk.mkdir(exist_ok=True)
     own = {"PATH": os.defpath, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(disk)}
     return own | {"SLIPWAY_LOCAL_MODEL_DIR": str(folder)} | variables
@@ -32,7 +32,7 @@ def environment_of(folder: Path, disk: Path, **variables: str) -> dict[str, str]
 
 @contextlib.contextmanager
 def served(handler: Path, properties: Mapping[str, str], where: Path, **variables: str) -> Iterator[OwnHandler]:
-    """The handler after its warm-up call; `where` holds its folder and its disk. Raises StartError."""
+    """Serve the handler, ready after its warm-up call. `where` gets its folder and its disk. Raises StartError."""
     environment = environment_of(unpack(handler, properties, where / "model"), where / "tmp", **variables)
     folder = handler_folder(environment)
     assert folder
@@ -44,6 +44,6 @@ def served(handler: Path, properties: Mapping[str, str], where: Path, **variable
 
 
 def ask(engine: OwnHandler, body: Any) -> tuple[int, Any]:
-    """Status and decoded body of the answer; bytes are sent as they are."""
+    """Send a request; return the status and the decoded body of the answer. A body of bytes is sent unchanged."""
     answer = engine.answer(body if isinstance(body, bytes) else json.dumps(body).encode())
     return answer.status, json.loads(answer.body)

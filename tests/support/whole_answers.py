@@ -1,4 +1,4 @@
-"""Answers of the functions in one form, whether they come whole or piece by piece."""
+"""Turns a function's answer, whole or streamed, into one form."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from inference_api.http.streaming_runtime import Streamed
 
 
 def whole(answer: Any) -> Any:
-    """A streamed answer as one of API Gateway's proxy integration; any other as it is."""
+    """Turn a streamed answer into one of API Gateway's proxy integration; return any other unchanged."""
     if not isinstance(answer, Streamed):
         return answer
     return {"statusCode": answer.status, "headers": answer.headers, "body": b"".join(answer.pieces).decode()}

@@ -75,25 +75,25 @@ instance_types = st.sampled_from([*instances(), *ec2_instances(), *MADE_UP_TYPES
 
 
 def images() -> SearchStrategy[str]:
-    """Copies of published images, and unknown ones."""
+    """Draw the URI of a copy of a published image, or of an unknown image."""
     copies = [f"{OWN_REGISTRY}/{version.repository}:{version.tag}" for version in VERSIONS if version.tag]
     own = ["own:1", "own:1-cu130", "team/own-neuronx:2", "own@sha256:" + "0" * 64, "djl-inference:0.1-cu9"]
     return st.sampled_from([*copies, *(f"{OWN_REGISTRY}/{name}" for name in own)])
 
 
 def _some(**settings: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
-    """Any of these settings."""
+    """Draw a mapping with any of these settings."""
     return st.fixed_dictionaries({}, optional=settings)
 
 
 def _one_of(section: type[BaseModel], field: str) -> SearchStrategy[Any]:
-    """All values of the schema, or null."""
+    """Draw one of the values that the schema lists, or null."""
     words, _ = get_args(section.model_fields[field].annotation)
     return st.sampled_from([*get_args(words), None])
 
 
 def _serving() -> SearchStrategy[dict[str, Any]]:
-    """An engine with a version of its own or another's, and settings that it may not take."""
+    """Draw an engine, a version that may belong to another engine, and settings that the engine may refuse."""
     labels = st.sampled_from([*(version.label for version in VERSIONS), "9.9", ""])
     known = st.sampled_from(VERSIONS).map(lambda version: {"engine": version.engine, "version": version.label})
     other = st.builds(lambda name, label: {"engine": name, "version": label}, st.sampled_from(ENGINES), labels)
@@ -138,7 +138,7 @@ def _hosting() -> SearchStrategy[dict[str, Any]]:
 
 
 def deployments() -> SearchStrategy[Deployment]:
-    """Every deployment that the schema takes."""
+    """Draw any deployment that the schema accepts."""
     return st.builds(
         lambda model, serving, hosting: Deployment.model_validate(
             {"model": model, "serving": serving, "hosting": hosting}

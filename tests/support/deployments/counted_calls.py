@@ -10,7 +10,7 @@ from llm_hosting.resolution import Container, Placement, Resolution, resolution
 
 
 def count_calls(patch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each rule has run, by its id, and how many containers and placements were made, from now on."""
+    """Count the runs of each rule by its id, and the containers and placements that are made after this call."""
     counts: Counter[str] = Counter()
     original = Rule.findings
 

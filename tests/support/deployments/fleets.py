@@ -1,4 +1,4 @@
-"""Fleets for tests: changes over a good one, its template small, and an AWS that holds what a test puts there."""
+"""Fleets for tests: a good one with changes, its small template, and a stand-in for the administrator's AWS account."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -46,21 +46,24 @@ SETTINGS: dict[str, Any] = {"Resources": {"Account": {"Type": "AWS::ApiGateway::
 
 
 def fleet(changes: Changes) -> Fleet:
-    """The good fleet with these sections in the place of its own."""
+    """Return the good fleet with these sections instead of its own."""
     return Fleet.model_validate(GOOD | changes)
 
 
 def rendered(changes: Changes, template: dict[str, Any] | None = None, *, archives: bool = False) -> RenderedFleet:
-    """The good fleet with these changes, over a template of a few parameters."""
+    """Render the good fleet with these changes, with a template of a few parameters."""
     portable = PortableTemplate(template or TEMPLATE, {}, {"model.tar.gz": b""} if archives else {})
     return RenderedFleet("chat", fleet(changes), "qwen3-4b", resolved({}), portable, PortableTemplate(SETTINGS))
 
 
 class StandInAws:
-    """CloudFormation and Organizations of one administrator, every page the only one.
+    """CloudFormation, Organizations and IAM of one administrator account; every listing has a single page.
 
-    units: accounts and units below each. sets: as DescribeStackSet has them. instances: summaries by set. own_stack:
-    status and reason of the fleet's. roles: of IAM.
+    `units`: the accounts and units directly below each unit.
+    `sets`: what DescribeStackSet returns for each stack set.
+    `instances`: the summaries of stack instances by stack set.
+    `own_stack`: status and reason of the fleet's own stack.
+    `roles`: names of IAM roles.
     """
 
     def __init__(self) -> None:
@@ -144,7 +147,7 @@ class StandInAws:
             raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not you"}}, operation)
 
     def deploy(self, fleet: RenderedFleet, *places: tuple[str, str, str]) -> None:
-        """As a deploy of the fleet leaves it. places: stack set, account and region of each stack."""
+        """Fill AWS as a deploy of the fleet does. `places`: stack set, account and region of each stack."""
         for each in fleet.stack_sets:
             self.sets[each.name] = {"TemplateBody": each.template.body(), "Parameters": pairs(dict(each.parameters))}
         for name, account, region in places:
@@ -152,10 +155,10 @@ class StandInAws:
 
 
 def pairs(values: dict[str, str]) -> list[dict[str, str]]:
-    """As CloudFormation lists parameters."""
+    """Return parameters in the form in which CloudFormation lists them."""
     return [{"ParameterKey": key, "ParameterValue": value} for key, value in values.items()]
 
 
 def instance(account: str, region: str, **more: Any) -> dict[str, Any]:
-    """A summary of ListStackInstances."""
+    """Return one summary of ListStackInstances."""
     return {"Account": account, "Region": region, "Status": "CURRENT", **more}

@@ -1,4 +1,4 @@
-"""Deployments for unit tests: changes over a good one."""
+"""Deployments for unit tests: a good one, and the same one with changes."""
 
 import json
 from dataclasses import MISSING, fields
@@ -26,9 +26,9 @@ GOOD: Changes = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": 
 
 
 def deployment(changes: Changes) -> Deployment:
-    """The good deployment with these sections changed, setting by setting; a section that is no mapping is replaced.
+    """Return the good deployment with these changes, setting by setting; a section that is not a mapping is replaced.
 
-    `lock` is no section: facts of the model's lock file, which knows no other, and what it says beside them.
+    `lock` is not a section of the file: it holds facts of the model's lock file, and the lock file's other members.
     """
     merged = dict(GOOD)
     for section, value in changes.items():
@@ -39,7 +39,7 @@ def deployment(changes: Changes) -> Deployment:
 
 
 def lock_with(model_id: str, facts: Changes) -> ModelLock:
-    """The lock of a model at its newest commit; facts that are not given are not known."""
+    """Return the lock of a model at its newest commit; facts that are not given are unknown."""
     unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     del unknown["ids"], unknown["source"]
     given = {**unknown, "architecture": "", **facts}
@@ -49,10 +49,10 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
 
 
 def resolved(changes: Changes) -> Resolution:
-    """The resolution of the good deployment with these changes."""
+    """Resolve the good deployment with these changes."""
     return resolve(deployment(changes))
 
 
 def findings(changes: Changes) -> list[Finding]:
-    """All findings of the good deployment with these changes."""
+    """Return all findings of the good deployment with these changes."""
     return validate(resolved(changes))

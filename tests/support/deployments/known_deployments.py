@@ -1,4 +1,4 @@
-"""The deployments that tests run over."""
+"""The deployments that tests cover: the shipped ones and the variants of tests/deployments."""
 
 from llm_hosting.deployment.paths import find, names, stack_name
 from local_cloud.assembly import ROOT

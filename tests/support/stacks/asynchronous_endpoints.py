@@ -1,4 +1,4 @@
-"""Endpoints in stacks of their own, most of them asynchronous."""
+"""Small stacks with one endpoint each; most endpoints are asynchronous."""
 
 import json
 import time
@@ -26,7 +26,7 @@ def endpoint_resources(
     environment: dict[str, str] | None = None,
     concurrency: int | None = None,
 ) -> Resources:
-    """A bucket, two topics that reach one queue, and an endpoint that uses them."""
+    """Return a bucket, two topics that reach one queue, and an endpoint that uses them."""
     topics = {"SuccessTopic": {"Ref": "SuccessTopic"}, "ErrorTopic": {"Ref": "ErrorTopic"}}
     asynchronous: dict[str, Any] = {
         "OutputConfig": {
@@ -52,7 +52,7 @@ def endpoint_resources(
 
 
 def realtime_resources(name: str, environment: dict[str, str] | None = None) -> Resources:
-    """A real-time endpoint of this name."""
+    """Return the resources of a real-time endpoint with this name."""
     configuration = {"Fn::GetAtt": ["Config", "EndpointConfigName"]}
     return {
         "Role": role([*EVERYTHING, statement("cloudwatch:DescribeAlarms")], service="sagemaker"),
@@ -63,7 +63,7 @@ def realtime_resources(name: str, environment: dict[str, str] | None = None) -> 
 
 
 def named(resources: Resources, name: str) -> Resources:
-    """The resources with an endpoint of this name."""
+    """Return the resources with this name for the endpoint."""
     endpoint = resources["Endpoint"]
     return resources | {"Endpoint": endpoint | {"Properties": endpoint["Properties"] | {"EndpointName": name}}}
 
@@ -121,7 +121,7 @@ class DeployedEndpoint:
         self._told: list[dict[str, Any]] = []
 
     def submit(self, body: Any = BODY, **request: Any) -> dict[str, Any]:
-        """Put the body into the bucket and invoke the endpoint with it."""
+        """Put the body into the bucket and invoke the endpoint with that object."""
         key = f"input/{uuid.uuid4()}"
         self.s3.put_object(Bucket=self.bucket, Key=key, Body=json.dumps(body).encode())
         location = f"s3://{self.bucket}/{key}"
@@ -131,17 +131,17 @@ class DeployedEndpoint:
         return response
 
     def told_of(self, response: dict[str, Any]) -> dict[str, Any]:
-        """The notification about an invocation, which must be the only one."""
+        """Return the only notification about an invocation; fail if there are several."""
         wait_for(lambda: self.told_about(response) or None, "a notification")
         (notification,) = self.told_about(response)
         return notification
 
     def told_about(self, response: dict[str, Any]) -> list[dict[str, Any]]:
-        """The notifications about an invocation until now."""
+        """Return the notifications about an invocation so far."""
         return [each for each in self.told() if each["inferenceId"] == response["InferenceId"]]
 
     def told(self) -> list[dict[str, Any]]:
-        """All notifications until now, the oldest first."""
+        """Return all notifications so far, the oldest first."""
         sqs = self.cloud.client("sqs", region=REGION)
         queue = self.ids["Queue"]
         while messages := sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages"):
@@ -151,7 +151,7 @@ class DeployedEndpoint:
         return self._told
 
     def read(self, location: str) -> tuple[str, str]:
-        """Content and content type of an object."""
+        """Return the content and the content type of an object."""
         found = self.s3.get_object(Bucket=self.bucket, Key=location.removeprefix(f"s3://{self.bucket}/"))
         return found["Body"].read().decode(), found["ContentType"]
 
@@ -160,7 +160,7 @@ class DeployedEndpoint:
         return [item["Key"] for item in listed.get("Contents", [])]
 
     def scale_to(self, count: int) -> None:
-        """Set the count by hand, and wait."""
+        """Set the number of instances by hand, and wait until the endpoint has it."""
         wait_for(lambda: self._set_count(count) or None, "an endpoint that nobody else is changing")
         self.wait_until_in_service()
         assert self.instances() == count
@@ -189,7 +189,7 @@ class DeployedEndpoint:
         return count
 
     def metric(self, name: str, statistic: str = "Sum", **dimensions: str) -> float:
-        """The statistic of everything that was put so far, 0 without data."""
+        """Return a statistic of all data points of the metric so far; 0 without data."""
         found = self.cloud.client("cloudwatch", region=REGION).get_metric_statistics(
             Namespace="AWS/SageMaker",
             MetricName=name,
@@ -205,12 +205,12 @@ class DeployedEndpoint:
         return sum(values) if statistic == "Sum" else max(values, default=0.0)
 
     def config(self) -> dict[str, Any]:
-        """The endpoint's configuration."""
+        """Describe the endpoint's configuration."""
         name = self.describe()["EndpointConfigName"]
         found: dict[str, Any] = self.sagemaker.describe_endpoint_config(EndpointConfigName=name)
         return found
 
     def describe(self) -> dict[str, Any]:
-        """What SageMaker says of the endpoint now."""
+        """Describe the endpoint."""
         found: dict[str, Any] = self.sagemaker.describe_endpoint(EndpointName=self.name)
         return found

@@ -1,4 +1,4 @@
-"""Deployed stacks and their APIs."""
+"""Deploys and updates stacks on the local cloud, and connects to their APIs."""
 
 import json
 import time
@@ -24,7 +24,7 @@ Change = Callable[[Template], None]
 
 
 def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
-    """The stack as it would be after an edit of its deployment file, under a name of the test's own."""
+    """Return a stack with a changed template, as after an edit of its deployment file, under another name."""
     template = stack.template
     change(template)
     path = folder / f"{name}-{time.monotonic_ns()}.json"
@@ -50,7 +50,7 @@ def update(cloud: LocalCloud, stack: Stack) -> None:
 
 
 def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
-    """The same API as another IAM user, who may call all of it."""
+    """Return a client of the same API as another IAM user, who may call every route."""
     api_id = api.url.removeprefix(f"{cloud.url}/_aws/execute-api/").partition("/")[0]
     resource = f"arn:aws:execute-api:{api.region}:{ACCOUNT}:{api_id}/*"
     statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
@@ -58,7 +58,7 @@ def caller_of(cloud: LocalCloud, api: ApiClient, name: str) -> ApiClient:
 
 
 def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
-    """The job once it has ended."""
+    """Wait until the job has ended, and return it."""
 
     def look() -> dict[str, Any] | None:
         status, _, found = api.call("GET", f"/jobs/{job['id']}?wait=25")
@@ -68,19 +68,19 @@ def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
-    """The physical ids of a deployed stack's resources of a type."""
+    """Return the physical ids of a deployed stack's resources of one type."""
     resources = cloud.client("cloudformation", region=stack.region).describe_stack_resources(StackName=stack.name)
     return [each["PhysicalResourceId"] for each in resources["StackResources"] if each["ResourceType"] == kind]
 
 
 def containers(cloud: LocalCloud, name: str) -> list[dict[str, Any]]:
-    """The running model containers of a stack."""
+    """Return the running model containers of a stack."""
     answer = requests.get(f"{cloud.url}/_slipway/containers", timeout=30)
     return [each for each in answer.json() if each["endpoint"].startswith(f"{name}-")]
 
 
 def assert_refused(answer: Answer, status: int, code: str, said: str = "") -> None:
-    """The answer has this status and code, our shape, a request id, and advice when to come back."""
+    """Assert that an error has this status and code, our shape, a request id, and `Retry-After` where it must."""
     found, headers, body = answer
     assert (found, body["error"]["code"]) == (status, code), body
     assert said in body["error"]["message"]

@@ -1,4 +1,4 @@
-"""EC2 instances of small stacks, and the machines of the local cloud."""
+"""EC2 instances in small stacks, the local cloud's list of machines, and faults of their starts."""
 
 import base64
 from typing import Any
@@ -16,9 +16,9 @@ AGENT = ["ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "s
 def machine(
     script: str, *, statements: list[dict[str, Any]] | None = None, tags: dict[str, str] | None = None, **data: Any
 ) -> Resources:
-    """An instance in the default VPC that runs the script, with its launch template, its role and its profile.
+    """Return the resources of an instance in the default VPC that runs the script: launch template, role and profile.
 
-    data: members of LaunchTemplateData in place of those here.
+    `data`: members of LaunchTemplateData that replace the default ones.
     """
     user_data = base64.b64encode(f"#!/bin/bash\n{script}\n".encode()).decode()
     template = {
@@ -46,7 +46,7 @@ def machine(
 
 
 def machines(cloud: LocalCloud) -> dict[str, dict[str, Any]]:
-    """The instances that are not terminated, by id: state, disk, the process of the machine and those of services."""
+    """Return each instance that is not terminated, by id: state, disk, its process and those of its services."""
     found = requests.get(f"{cloud.url}/_slipway/machines", timeout=60).json()
     return {each["id"]: each for each in found}
 
@@ -60,11 +60,11 @@ def wait_for_state(cloud: LocalCloud, instance_id: str, state: str) -> None:
 
 
 def order_fault(cloud: LocalCloud, fault: str, count: int = 1, **more: str) -> None:
-    """A fault in the next starts of machines: no_capacity, boot_hangs, command_fails with a `command`."""
+    """Order a fault for the next starts of machines: no_capacity, boot_hangs, or command_fails with a `command`."""
     request = {"fault": fault, "count": count, **more}
     requests.post(f"{cloud.url}/_slipway/machine-faults", json=request, timeout=60).raise_for_status()
 
 
 def forget_faults(cloud: LocalCloud, fault: str = "") -> None:
-    """All of them, or those of one kind."""
+    """Withdraw all ordered faults, or those of one kind."""
     requests.delete(f"{cloud.url}/_slipway/machine-faults", json={"fault": fault}, timeout=60).raise_for_status()

@@ -1,4 +1,4 @@
-"""Faults in the calls of functions, ordered from the local cloud."""
+"""Orders faults for the calls that functions make on the local cloud."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from local_cloud.cloud import LocalCloud
 
 
 class OrderedFaults:
-    """The faults of a cloud."""
+    """The faults that a test has ordered from one local cloud."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         self._url = f"{cloud.url}/_slipway/faults"
@@ -20,7 +20,7 @@ class OrderedFaults:
         return requests.post(self._url, json=request | more, timeout=60)
 
     def shown(self) -> list[dict[str, Any]]:
-        """Each fault with the number of calls it has hit."""
+        """Return each fault with the number of calls that it has hit."""
         found: list[dict[str, Any]] = requests.get(self._url, timeout=60).json()["faults"]
         return found
 

@@ -24,7 +24,7 @@ ASLEEP = "asleep"  # the deployment whose instances are stopped
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Deploy the files, print their APIs, and serve until standard input ends."""
     with LocalCloud(port=free_port()) as cloud:  # starts while the app synthesizes
         stacks = {stack.name: stack for stack in read_stacks(synthesize([ACCOUNT_SETTINGS, *sys.argv[1:]], _folder()))}
         for stack in stacks.values():
@@ -52,14 +52,14 @@ def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
 
 
 def _put_to_sleep(sagemaker: Any, endpoint: str) -> None:
-    """As scaling does when nobody has asked for a while."""
+    """Take the endpoint to zero instances, as its scaling does after a while without requests."""
     none = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 0}]
     sagemaker.update_endpoint_weights_and_capacities(EndpointName=endpoint, DesiredWeightsAndCapacities=none)
     sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
 
 
 def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:
-    """A new value of each key that the deployment names."""
+    """Make a new value for each key that the deployment names."""
     clients = partial(cloud.client, region=stack.region)
     (described,) = clients("cloudformation").describe_stacks(StackName=stack.name)["Stacks"]
     try:

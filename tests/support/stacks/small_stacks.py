@@ -1,4 +1,4 @@
-"""Small stacks that a test writes itself."""
+"""Creates, updates and deletes small stacks whose resources a test writes itself."""
 
 import json
 import time
@@ -17,7 +17,7 @@ MAY_STAY = {"AWS::S3::Bucket", "AWS::DynamoDB::Table"}
 
 
 class StackFailedError(Exception):
-    """The stack did not reach its goal; `reasons` holds those of each resource, the first one first."""
+    """The stack did not reach its goal. `reasons`: the reason of each failed resource, in the order of their events."""
 
     def __init__(self, status: str, reasons: list[str]) -> None:
         self.status, self.reasons = status, reasons
@@ -25,12 +25,12 @@ class StackFailedError(Exception):
 
 
 def resource(kind: str, properties: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
-    """A resource of a type, which is given without `AWS::`."""
+    """Return a resource; `kind` is its type without `AWS::`."""
     return {"Type": f"AWS::{kind}", "Properties": properties or {}} | attributes
 
 
 def arn_of(logical_id: str) -> dict[str, Any]:
-    """The ARN of another resource of the stack."""
+    """Return a reference to the ARN of another resource of the stack."""
     return {"Fn::GetAtt": [logical_id, "Arn"]}
 
 
@@ -39,7 +39,7 @@ def statement(actions: str | list[str], target: Any = "*", **more: Any) -> dict[
 
 
 def role(statements: list[dict[str, Any]], service: str = "lambda") -> dict[str, Any]:
-    """A role that a service assumes, with these statements beside the right to log."""
+    """Return a role that a service assumes; it may log and do what these statements allow."""
     trust = {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = {"Version": "2012-10-17", "Statement": [statement("logs:*"), *statements]}
     return resource(
@@ -52,7 +52,7 @@ def role(statements: list[dict[str, Any]], service: str = "lambda") -> dict[str,
 
 
 def function(source: str, role_id: str = "Role", **properties: Any) -> dict[str, Any]:
-    """A Python function whose source defines `handler(event, context)`."""
+    """Return a Python function whose source defines `handler(event, context)`."""
     return resource(
         "Lambda::Function",
         {
@@ -74,7 +74,7 @@ def create(cloud: LocalCloud, name: str, resources: Resources) -> dict[str, str]
 
 
 def update(cloud: LocalCloud, name: str, resources: Resources) -> dict[str, str]:
-    """Update a stack, as `create`."""
+    """Update a stack; returns the physical ids by logical id. Raises StackFailedError."""
     request = {"TemplateBody": json.dumps({"Resources": resources}), "Capabilities": ["CAPABILITY_NAMED_IAM"]}
     cloud.client("cloudformation", region=REGION).update_stack(StackName=name, **request)
     return _settled(cloud, name, "UPDATE_COMPLETE")
@@ -89,9 +89,9 @@ def delete(cloud: LocalCloud, name: str) -> None:
 
 
 def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> None:
-    """Delete every stack of a region, except for these; a bucket with objects or a protected table keeps its stack.
+    """Delete every stack of a region, except those in `but`. It waits for endpoints that are in progress.
 
-    Fails for a stack that anything else keeps. An endpoint in progress is waited for.
+    A stack may stay if a bucket with objects or a protected table keeps it. It fails if anything else keeps a stack.
     """
     cloudformation = cloud.client("cloudformation", region=region)
     pages = cloudformation.get_paginator("describe_stacks").paginate()
@@ -105,9 +105,9 @@ def delete_stacks(cloud: LocalCloud, region: str, but: Collection[str] = ()) -> 
 
 
 def _deleted(cloudformation: Any, stack_id: str) -> bool | None:
-    """True when a stack is gone, but for what may stay; None when it was too busy and is deleted again.
+    """Return True once a stack is gone, apart from resources that may stay.
 
-    Fails when it can't be deleted.
+    Return None if a resource was too busy: the caller deletes the stack again. Fail if it can't be deleted.
     """
     if _end_of(cloudformation, stack_id) == "DELETE_COMPLETE":
         return True
@@ -125,7 +125,7 @@ def _deleted(cloudformation: Any, stack_id: str) -> bool | None:
 
 
 def _end_of(cloudformation: Any, stack_id: str) -> str:
-    """The stack's status once nothing is in progress."""
+    """Wait until nothing is in progress, and return the stack's status."""
     while (status := str(_status(cloudformation, stack_id))).endswith("PROGRESS"):
         time.sleep(0.02)
     return status
@@ -134,7 +134,7 @@ def _end_of(cloudformation: Any, stack_id: str) -> str:
 def _status(cloudformation: Any, stack_id: str) -> str:
     try:
         status: str = cloudformation.describe_stacks(StackName=stack_id)["Stacks"][0]["StackStatus"]
-    except ClientError:  # a deleted stack is described no more
+    except ClientError:  # a deleted stack can't be described
         return "DELETE_COMPLETE"
     return status
 
@@ -152,5 +152,5 @@ def _settled(cloud: LocalCloud, name: str, wanted: str) -> dict[str, str]:
 
 
 def arn(service: str, name: str) -> str:
-    """The ARN of a named resource of this account and region."""
+    """Return the ARN of a named resource of this account and region."""
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{name}"

@@ -49,7 +49,7 @@ PARTS = {("model-00001-of-00002.safetensors", number) for number in (1, 2, 3)} |
 
 
 def chosen(files: dict[str, bytes]) -> dict[str, bytes]:
-    """The files that are staged without patterns."""
+    """Return the files that are staged if the deployment gives no patterns."""
     return {path: body for path, body in files.items() if path.startswith(("added", "config", "model", "tokenizer"))}
 
 
@@ -58,7 +58,7 @@ STAGED = chosen(FILES)
 
 @dataclass
 class Staging:
-    """The staging of one deployment file."""
+    """Runs `stage` and `lock` for one deployment file."""
 
     cloud: LocalCloud
     hub: HubServer
@@ -111,7 +111,7 @@ class Staging:
         return code, out.getvalue(), err.getvalue()
 
     def lock(self) -> dict[str, Any]:
-        """The content of the lock file that `python -m slipway lock` writes."""
+        """Run `python -m slipway lock` and return the content of the lock file."""
         boto3.setup_default_session()
         with patch.dict(os.environ, self._environment()):
             assert lock.run(str(self.path), ROOT) == 0
@@ -119,14 +119,14 @@ class Staging:
         return content
 
     def not_locked(self) -> str:
-        """The sentence of a `lock` that exits with 2."""
+        """Run `lock`, which must exit with 2, and return its sentence."""
         boto3.setup_default_session()
         with patch.dict(os.environ, self._environment()), redirect_stderr(io.StringIO()) as err:
             assert lock.run(str(self.path), ROOT) == 2
         return err.getvalue()
 
     def refused(self, **settings: Any) -> str:
-        """The sentence of a run that exits with 1."""
+        """Run `stage`, which must exit with 1, and return its sentence."""
         code, _, err = self.run(**settings)
         assert code == 1
         assert len(err.strip().splitlines()) == 1, err
@@ -147,7 +147,7 @@ class Staging:
         return Counter(request.operation for request in self.s3.passed)
 
     def visible(self) -> dict[str, bytes]:
-        """The objects that SageMaker would load."""
+        """Return the objects that SageMaker would load, by their path below the prefix."""
         client = self.cloud.client("s3", region=REGION)
         listed = client.list_objects_v2(Bucket=BUCKET, Prefix=f"{self.name}/").get("Contents", [])
         return {
@@ -162,7 +162,7 @@ class Staging:
         return parsed
 
     def sent(self) -> list[tuple[str, int]]:
-        """The parts of large files that reached S3 since the last call."""
+        """Return the parts of large files that reached S3 since the last call."""
         parts = [(request.key.rpartition("/")[2], request.part) for request in self.s3.take() if request.part]
         return [(path, part) for path, part in parts if "safetensors" in path and not path.endswith(".json")]
 
@@ -179,7 +179,7 @@ def operation(name: str, ending: str = "") -> Callable[[Request], bool]:
 
 
 def after(count: int, name: str) -> Callable[[Request], bool]:
-    """True of every request after so many of that operation."""
+    """Return a predicate that is true for every request after the first `count` of an operation."""
     seen: list[Request] = []
 
     def is_further(request: Request) -> bool:

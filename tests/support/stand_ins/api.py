@@ -1,4 +1,4 @@
-"""An API with the shapes of ours that does what a test tells it: states that the local cloud can't reach quickly."""
+"""A stand-in for our API with scripted answers, for states that the local cloud can't reach quickly."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ CONFIG: dict[str, Any] = {
 
 
 def chat_chunks(texts: Iterable[str], *, end: str = "stop") -> Iterator[bytes]:
-    """The events of a chat's stream, each as soon as its text is there."""
+    """Yield the events of a chat's stream, each as soon as its text is there."""
     for text in texts:
         yield _event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
     yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": end}]})
@@ -48,13 +48,18 @@ class Call:
 
     @property
     def route(self) -> str:
-        """Method and path without query, the id of a job left out."""
+        """The method, and the path without the query and without a job's id."""
         path = self.path.partition("?")[0]
         return f"{self.method} jobs/" if path.startswith("jobs/") else f"{self.method} {path}"
 
 
 class StandInApi(ThreadingHTTPServer):
-    """`url` ends in a slash. answers: by route, such as `POST jobs`. calls: all but those for the page's files."""
+    """A server with one scripted answer for each route.
+
+    `answers`: a function for each route, such as `POST jobs`.
+    `calls`: all requests, except those for the page's files.
+    `url`: ends in a slash.
+    """
 
     daemon_threads = True
 
@@ -103,9 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        with contextlib.suppress(ConnectionError):  # the browser gave the call up
+        with contextlib.suppress(ConnectionError):  # the browser aborted the request
             for piece in [text.encode()] if isinstance(text, str) else text:
                 self.wfile.write(piece)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing, to keep the output of tests readable."""

@@ -1,4 +1,4 @@
-"""EC2 and Systems Manager of one account as far as the operator's verbs ask, with the filters that they use."""
+"""A stand-in for EC2 and Systems Manager: the calls and filters that the operator's verbs use."""
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ LAUNCHED = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def instance(id_: str, *, deployment: str = "chat", number: int = 0, state: str = "running", **more: Any) -> Any:
-    """As its stack's launch template makes it."""
+    """Return an instance as its stack's launch template makes it."""
     tags = {
         "slipway:deployment": deployment,
         "slipway:machine": str(number),
@@ -28,7 +28,7 @@ def instance(id_: str, *, deployment: str = "chat", number: int = 0, state: str 
 
 
 def volume(id_: str, *, of: str | None, deployment: str = "chat", encrypted: bool = True) -> Any:
-    """of: its instance; None = it has none any more."""
+    """Return a volume. `of`: the instance to which it is attached; None if that instance is gone."""
     tags = {"slipway:deployment": deployment, "slipway:machine": "0"}
     return {
         "VolumeId": id_,
@@ -41,7 +41,11 @@ def volume(id_: str, *, of: str | None, deployment: str = "chat", encrypted: boo
 
 
 class StandInEc2:
-    """inbound: rules of the group sg-1. online: instances whose agent is."""
+    """EC2 and Systems Manager of one account.
+
+    `inbound`: inbound rules of the security group sg-1.
+    `online`: ids of instances whose Systems Manager agent is online.
+    """
 
     def __init__(self, *instances: Any, volumes: list[Any] | None = None) -> None:
         self.instances, self.volumes = list(instances), volumes or []

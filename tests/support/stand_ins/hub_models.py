@@ -1,4 +1,4 @@
-"""A model as the Hub holds it, with small files of weights."""
+"""The files of a model's repository on the Hub, with small weights."""
 
 import json
 import struct
@@ -21,7 +21,7 @@ _LARGE = 100_000  # a file of so many bytes lies in storage, not in git
 
 
 def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
-    """By name: type, shape and bytes."""
+    """Return a safetensors file. `tensors`: type, shape and size in bytes, by name."""
     header, end = {}, 0
     for name, (dtype, shape, size) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
@@ -31,7 +31,11 @@ def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:
 
 
 def gguf(metadata: dict[str, Any], tensors: dict[str, list[int]]) -> bytes:
-    """Version 3. metadata: numbers, texts, and lists of one kind; tensors: shapes by name."""
+    """Return a GGUF file of version 3.
+
+    `metadata`: numbers, texts, and lists of either.
+    `tensors`: shapes by name.
+    """
     pairs = b"".join(_text(key) + _typed(value) for key, value in metadata.items())
     table = b"".join(
         _text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 1, 0) for name, shape in tensors.items()
@@ -57,7 +61,7 @@ def _text(text: str) -> bytes:
 
 
 def files(config: dict[str, Any] = CONFIG) -> dict[str, bytes]:
-    """Of a repository in two shards."""
+    """Return the files of a repository whose weights lie in two shards."""
     return {
         "config.json": json.dumps(config).encode(),
         "tokenizer_config.json": b'{"chat_template": "{{ messages }}"}',

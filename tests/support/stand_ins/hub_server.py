@@ -20,7 +20,7 @@ FILES_ON_A_PAGE = 3  # the Hub has 1,000
 
 
 def commit_of(files: Files) -> str:
-    """A commit id: 40 hexadecimal digits of the content."""
+    """Return a commit id: 40 hexadecimal digits that follow from the content."""
     return hashlib.sha1(repr(sorted((path, git_blob(body)) for path, body in files.items())).encode()).hexdigest()
 
 
@@ -35,14 +35,17 @@ def git_blob(body: bytes) -> str:
 
 
 class HubServer:
-    """url: for HF_ENDPOINT. A test may change between requests:
+    """A Hub on loopback. `url` is the value for HF_ENDPOINT. A test may change these attributes between requests:
 
-    main: the commit of the branch. token: the one that may read the model; None = everybody may.
-    corrupt: paths of files that are served with one byte flipped.
-    held: paths of files that stop half-way until `release` is set; `held_now` is set meanwhile.
-    cut: by path how often its connection ends half-way.
-    fault: called in place of the Hub from the request on that has the number `broken_from`; None = the Hub answers.
-    requests: `GET path` of every request. ranges: path and `range` header of each that was answered with bytes.
+    - `main`: the commit of the branch.
+    - `token`: the token that may read the model; None if everybody may read it.
+    - `corrupt`: paths of files that are served with one byte flipped.
+    - `held`: paths of files that stop half-way until `release` is set; meanwhile `held_now` is set.
+    - `cut`: how often the connection ends half-way, by path.
+    - `fault`: answers in place of the Hub, from request number `broken_from` on; None if the Hub answers.
+
+    It records `requests`, the `GET path` of each request, and `ranges`, the path and `range` header of each request
+    that was answered with bytes.
     """
 
     def __init__(self, model_id: str, files: Files) -> None:
@@ -74,18 +77,18 @@ class HubServer:
         self.refuse()
 
     def refuse(self) -> None:
-        """No more connections."""
+        """Stop the server: it accepts no more connections."""
         self._server.shutdown()
         self._server.server_close()
 
     def push(self, files: Files) -> str:
-        """A new commit on the branch."""
+        """Add a commit with these files to the branch, and return its id."""
         self.main = commit_of(files)
         self.commits[self.main] = dict(files)
         return self.main
 
     def downloads(self, path: str) -> int:
-        """How often the bytes of a file were requested."""
+        """Return how often the bytes of a file were requested."""
         large = any(len(files.get(path, b"")) >= LARGE_IN_BYTES for files in self.commits.values())
         digests = {sha256(files[path]) for files in self.commits.values() if path in files}
         if large:
@@ -94,7 +97,7 @@ class HubServer:
 
 
 class HubAnswer(BaseHTTPRequestHandler):
-    """To each request of a connection. is_half: the connection ends half-way within the next answer."""
+    """Answers the requests of one connection. `is_half`: the connection ends half-way through the next answer."""
 
     hub: HubServer
     is_half = False
@@ -115,7 +118,7 @@ class HubAnswer(BaseHTTPRequestHandler):
             self.as_a_hub()
 
     def as_a_hub(self) -> None:
-        """The Hub's answer."""
+        """Answer as the Hub does."""
         path, model = unquote(urlsplit(self.path).path), re.escape(self.hub.model_id)
         if match := re.fullmatch(rf"/api/models/{model}/revision/(.+)", path):
             self._information(match[1])
@@ -207,7 +210,7 @@ class HubAnswer(BaseHTTPRequestHandler):
         self.say(status, body, {"X-Error-Code": code, "X-Error-Message": message})
 
     def say(self, status: int, body: bytes, headers: Mapping[str, str] = {}, *, held: bool = False) -> None:
-        """One answer. held: it stops half-way."""
+        """Send one answer. `held`: whether it stops half-way."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

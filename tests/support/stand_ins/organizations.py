@@ -1,4 +1,4 @@
-"""An organization of accounts, in which stack sets deploy."""
+"""An organization of accounts, into which stack sets deploy."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ REGION = "us-east-1"
 
 @dataclass
 class Organization:
-    """Of the local cloud's account, which is the management account."""
+    """An organization whose management account is the local cloud's own."""
 
     cloud: LocalCloud
     deployers: dict[str, Credentials] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Organization:
         return str(made["OrganizationalUnit"]["Id"])
 
     def account(self, unit: str = "") -> str:
-        """A new account, with a deployer of its own."""
+        """Create an account with its own deployer, and return its id."""
         made = self.api.create_account(AccountName="member", Email="member@example.com")["CreateAccountStatus"]
         account = str(made["AccountId"])
         self.deployers[account] = self.cloud.deployer_in(account)
@@ -41,7 +41,7 @@ class Organization:
         return self.cloud.client(service, region=region, credentials=self.deployers.get(account))
 
     def stacks(self, account: str, region: str = REGION) -> dict[str, str]:
-        """The status of each of the account's stacks that a set made, by the name of the set."""
+        """Return the status of each stack that a stack set made in the account, by the set's name."""
         found = self.client("cloudformation", account, region).describe_stacks()["Stacks"]
         return {
             each["StackName"].removeprefix("StackSet-")[:-37]: each["StackStatus"]
@@ -55,7 +55,7 @@ class Organization:
 
 @dataclass
 class Sets:
-    """The calls that read stack sets, of the management account's own."""
+    """Reads the stack sets of the management account."""
 
     cloud: LocalCloud
     credentials: Credentials | None = None
@@ -65,7 +65,7 @@ class Sets:
         self.api = self.cloud.client("cloudformation", region=REGION, credentials=self.credentials)
 
     def instances(self, name: str) -> dict[tuple[str, str], tuple[str, str]]:
-        """Status and detailed status of each account and region."""
+        """Return status and detailed status of the stack set's stacks by account and region."""
         found = self.api.list_stack_instances(StackSetName=name, CallAs=self.call_as)["Summaries"]
         return {
             (each["Account"], each["Region"]): (each["Status"], each["StackInstanceStatus"]["DetailedStatus"])
@@ -73,12 +73,12 @@ class Sets:
         }
 
     def operations(self, name: str) -> list[tuple[str, str]]:
-        """Action and status, the first operation first."""
+        """Return action and status of each operation, the oldest first."""
         found = self.api.list_stack_set_operations(StackSetName=name, CallAs=self.call_as)["Summaries"]
         return [(each["Action"], each["Status"]) for each in reversed(found)]
 
     def results(self, name: str) -> dict[tuple[str, str], str]:
-        """Of the last operation: the status in each account and region."""
+        """Return the status of the last operation in each account and region."""
         last = self.api.list_stack_set_operations(StackSetName=name, CallAs=self.call_as)["Summaries"][0]
         found = self.api.list_stack_set_operation_results(
             StackSetName=name, OperationId=last["OperationId"], CallAs=self.call_as

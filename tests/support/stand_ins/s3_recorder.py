@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 class Request(NamedTuple):
-    """operation: S3's name of it."""
+    """A request to S3. `operation`: its name in S3's API."""
 
     operation: str
     key: str
@@ -20,10 +20,11 @@ class Request(NamedTuple):
 
 
 class S3Recorder:
-    """url: for AWS_ENDPOINT_URL_S3. passed: the requests that reached S3.
+    """The proxy. `url` is the value for AWS_ENDPOINT_URL_S3.
 
-    cut: a predicate; a request for which it is true never reaches S3, and `is_cut` is set.
-    idle: set while no request is under way.
+    `passed`: the requests that reached S3.
+    `cut`: a predicate; a request for which it is true never reaches S3, and `is_cut` is set.
+    `idle`: set while no request is in progress.
     """
 
     def __init__(self, cloud_url: str) -> None:
@@ -49,7 +50,7 @@ class S3Recorder:
         self._server.server_close()
 
     def take(self) -> list[Request]:
-        """The requests that passed since the last call."""
+        """Return the requests that reached S3 since the last call."""
         with self._lock:
             taken, self.passed = self.passed, []
         return taken

@@ -16,7 +16,12 @@ from support.templates.template_parts import Template
 
 
 class Edit(NamedTuple):
-    """before, after: over the good deployment. means: kinds of changes; refused: rules of `check`; None = the other."""
+    """An edit of a deployment file, with the result that `diff` or `check` must give.
+
+    `before`, `after`: settings that replace those of the good deployment.
+    `means`: the kinds of changes that `diff` reports; None if `check` refuses the edit.
+    `refused`: the rules of `check` that refuse the edit; None if `check` accepts it.
+    """
 
     name: str
     before: Changes
@@ -40,17 +45,17 @@ def _edit(before: Changes, given: dict[str, Any]) -> Edit:
 
 
 def over(before: Changes, after: Changes) -> Changes:
-    """The settings of `before` with those of `after`, section by section."""
+    """Return the settings of `before`, with those of `after` in their place, section by section."""
     return {each: {**before.get(each, {}), **after.get(each, {})} for each in before.keys() | after.keys()}
 
 
 def refusals(changes: Changes) -> set[str]:
-    """The rules by which `check` refuses the good deployment with these changes."""
+    """Return the rules by which `check` refuses the good deployment with these changes."""
     return {each.rule for each in validate(resolved(changes)) if each.level == "error"}
 
 
 def template_of(changes: Changes) -> Template:
-    """The template of the good deployment with these changes; the same settings are synthesized once."""
+    """Synthesize the template of the good deployment with these changes, once for the same settings."""
     return _template(json.dumps(changes, sort_keys=True))
 
 
@@ -61,7 +66,7 @@ def _template(changes: str) -> Template:
 
 
 def stack_of(name: str, changes: Changes, folder: Path) -> Stack:
-    """A stack of that name: logical ids hold it, so that two of them are compared under one."""
+    """Make the deployment's stack under this name. Logical ids contain the name, so compared stacks must share it."""
     return synthesized({name: resolved(changes)}, folder)[name]
 
 

@@ -1,4 +1,4 @@
-"""Rules of every template; each returns its violations."""
+"""The house rules that every template must keep; each function returns the violations of one rule."""
 
 import json
 import re
@@ -30,9 +30,9 @@ BELOW_A_FOLDER = {
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
 }
-# Instances have ids that nobody knows before; a condition on the stack's tag leaves its own ones.
+# The ids of instances are unknown before they start; a condition on the stack's tag allows only its own instances.
 ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
-# Names that are not physical, or unique only within their parent.
+# These names are not physical names, or need to be unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Authorizer", "Name"),
     ("AWS::ApiGateway::Stage", "StageName"),
@@ -41,11 +41,11 @@ SCOPED_NAMES = {
     ("AWS::IAM::Policy", "PolicyName"),
 }
 NAMED_BY_STACK_ID = {("AWS::SageMaker::Endpoint", "EndpointName"), ("AWS::Logs::LogGroup", "LogGroupName")}
-STACK_NAME = {"Ref": "AWS::StackName"}  # an API may share its name with others
+STACK_NAME = {"Ref": "AWS::StackName"}  # several APIs may have the same name
 
 
 def no_managed_policies(template: Template) -> list[str]:
-    """No FullAccess, nor another policy that AWS may widen."""
+    """No role uses a managed policy, because AWS may widen it."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -62,7 +62,7 @@ def no_partition_or_region_literals(template: Template) -> list[str]:
 
 
 def no_fixed_names(template: Template) -> list[str]:
-    """Only the endpoint and its log group have names, with a part of the stack's id."""
+    """Only the endpoint and its log group have fixed names, which contain a part of the stack's id."""
     return [
         f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()
@@ -88,7 +88,7 @@ def no_account_wide_settings(template: Template) -> list[str]:
 
 
 def no_custom_resources(template: Template) -> list[str]:
-    """They would bring other code into the account."""
+    """No custom resources: they would bring other code into the account."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -104,7 +104,7 @@ def no_wildcard_actions(template: Template) -> list[str]:
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """A `*` only for actions without narrower resources, for the files below a folder, for the stack's instances."""
+    """`*` stands only for actions without narrower resources, files below a folder, or the stack's instances."""
     violations = []
     for statement in _allowing(template):
         if "NotAction" in statement or "NotResource" in statement:
@@ -120,7 +120,7 @@ def no_free_resources(template: Template) -> list[str]:
 
 
 def no_open_resource_policies(template: Template) -> list[str]:
-    """A policy of a queue, topic, bucket or function lets in a service only, and that only from one source of ours."""
+    """The policy of a queue, topic, bucket or function lets in only a service, on behalf of one of our resources."""
     violations = [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -143,7 +143,7 @@ def _is_bound(statement: dict[str, Any]) -> bool:
 
 
 def queues_outlast_their_functions(template: Template) -> list[str]:
-    """Messages stay hidden for six times the timeout of the function that handles them, as AWS advises."""
+    """The visibility timeout of a queue is six times the timeout of the function that reads it, as AWS advises."""
     violations = []
     for logical_id, resource in template["Resources"].items():
         if resource["Type"] == "AWS::Lambda::EventSourceMapping":
@@ -166,7 +166,7 @@ def queues_have_dead_letters(template: Template) -> list[str]:
 
 
 def retained_resources_are_tagged(template: Template) -> list[str]:
-    """Resources that a destroy or a replacement retains carry the stack's name; tables tell what they hold."""
+    """Resources that outlive a destroy or a replacement carry the stack's name; tables also say what they hold."""
     return [
         logical_id
         for logical_id, resource in template["Resources"].items()
@@ -198,13 +198,13 @@ RULES: tuple[Callable[[Template], list[str]], ...] = (
 
 
 def _allowing(template: Template) -> Iterator[dict[str, Any]]:
-    """Statements that allow; those that deny may use wildcards."""
+    """Return the statements that allow; statements that deny may use wildcards."""
     for resource in template["Resources"].values():
         yield from (statement for statement in statements_of(resource) if statement["Effect"] == "Allow")
 
 
 def statements_of(resource: Resource) -> Iterator[dict[str, Any]]:
-    """Every statement of a policy, or of the policies that a role carries itself."""
+    """Return every statement of a policy, or of a role's inline policies."""
     properties = resource.get("Properties", {})
     documents = [
         properties.get("PolicyDocument"),

@@ -1,4 +1,4 @@
-"""The code of functions as it stands in a portable template."""
+"""The inline code of functions, as a portable template holds it."""
 
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,13 @@ from support.templates.template_parts import Template
 
 
 def index_file(folder: Path, handlers: str) -> str:
-    """An index.py with every file of a folder."""
+    """Return an index.py that holds every file of a folder."""
     files = files_below(folder)
     return BEGINNING + package_line(handlers) + text_of(files, files)
 
 
 def index_of(template: Template, function: dict[str, Any]) -> str:
-    """A function's index.py, put together as CloudFormation does. function: its properties."""
+    """Return a function's index.py, joined as CloudFormation joins it. `function`: the function's properties."""
     separator, parts = function["Code"]["ZipFile"]["Fn::Join"]
     return str(separator.join(part if isinstance(part, str) else _found(template, *_keys(part)) for part in parts))
 

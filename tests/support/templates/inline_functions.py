@@ -2,7 +2,7 @@
 
 Only the first case of a parametrized test runs: where a module comes from can't depend on the case.
 
-The folder `INLINE_FUNCTIONS` holds index.py of the functions and serve.py's, as `playground_index.py`.
+The folder that `INLINE_FUNCTIONS` names holds the functions' index.py and, as `playground_index.py`, the playground's.
 """
 
 import importlib

@@ -14,7 +14,7 @@ Template = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """One update. meaning: "<logical id> <kind>" of every change; `nothing` only where it is the only one."""
+    """One update. `meaning`: "<logical id> <kind>" of every change; `nothing` only if no other kind applies."""
 
     name: str
     before: Template
@@ -23,17 +23,17 @@ class Known:
 
 
 def of(**resources: dict[str, Any]) -> Template:
-    """A template of these resources."""
+    """Return a template with these resources."""
     return {"Resources": resources}
 
 
 def a(kind: str, properties: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
-    """A resource; AWS:: is put in front of its type."""
+    """Return a resource; its type is given without `AWS::`."""
     return {"Type": f"AWS::{kind}", "Properties": properties or {}, **attributes}
 
 
 def one(name: str, kind: str, before: dict[str, Any], after: dict[str, Any], *kinds: str, **attributes: Any) -> Known:
-    """The properties of one resource R change."""
+    """Return an update that changes the properties of one resource, R."""
     return Known(
         name, of(R=a(kind, before, **attributes)), of(R=a(kind, after, **attributes)), {f"R {each}" for each in kinds}
     )
@@ -48,13 +48,13 @@ def allow(action: Any, resource: Any = "*", **more: Any) -> dict[str, Any]:
 
 
 def role(*statements: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    """A role with an inline policy."""
+    """Return a role with an inline policy."""
     inline = [{"PolicyName": "p", "PolicyDocument": policy(*statements)}] if statements else []
     return a("IAM::Role", {"AssumeRolePolicyDocument": TRUST, "Policies": inline, **properties})
 
 
 def granted(name: str, before: list[dict[str, Any]], after: list[dict[str, Any]], *kinds: str) -> Known:
-    """The statements of a role R."""
+    """Return an update that changes the statements of a role, R."""
     return Known(name, of(R=role(*before)), of(R=role(*after)), {f"R {each}" for each in kinds})
 
 
@@ -78,7 +78,7 @@ def variant(**settings: Any) -> dict[str, Any]:
 
 
 def endpoint(instance_type: str, most: int = 1, *, asynchronous: bool = False, **properties: Any) -> Template:
-    """An endpoint and its configuration. most: its scalable target's, where that is above 1."""
+    """Return an endpoint and its configuration. `most`: the largest number of instances, if it scales."""
     properties = {
         "EndpointName": "e",
         "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
@@ -99,7 +99,7 @@ def endpoint(instance_type: str, most: int = 1, *, asynchronous: bool = False, *
 
 
 def expiring(**rule: Any) -> dict[str, Any]:
-    """A bucket whose objects expire."""
+    """Return a bucket whose objects expire."""
     return {"LifecycleConfiguration": {"Rules": [{"Status": "Enabled", **rule}]}}
 
 
@@ -257,7 +257,7 @@ def profile(*roles: str) -> dict[str, Any]:
 
 
 def launching(name: str) -> Template:
-    """A launch template with the instance profile P, or Q that may do more."""
+    """Return a launch template with the instance profile P, or with Q, which may do more."""
     arn = {"IamInstanceProfile": {"Arn": {"Fn::GetAtt": [name, "Arn"]}}}
     template = a("EC2::LaunchTemplate", {"LaunchTemplateData": arn})
     return of(R=role(READ), S=role(allow("s3:*")), P=profile("R"), Q=profile("S"), L=template)
@@ -270,7 +270,7 @@ def target(name: str) -> dict[str, Any]:
 
 
 def either(value: Any) -> dict[str, Any]:
-    """The value or none, which only AWS knows."""
+    """Return an Fn::If between the value and no value; only AWS knows which applies."""
     return {"Fn::If": ["C", value, {"Ref": "AWS::NoValue"}]}
 
 
@@ -278,7 +278,7 @@ def to(*principals: str) -> dict[str, Any]:
     return {"Effect": "Allow", "Principal": {"AWS": list(principals)}, "Action": "kms:Decrypt", "Resource": "*"}
 
 
-# Types that no template of ours holds: what their schemas say, and policies by their shape.
+# Types that our templates do not hold: their schemas tell the replacements, and the shape tells a policy.
 OTHERS = [
     one("a database's key, with a snapshot", "RDS::DBInstance", {"KmsKeyId": "a"}, {"KmsKeyId": "b"}, "replaced", UpdateReplacePolicy="Snapshot"),
     one("a database's storage encryption", "RDS::DBInstance", {"StorageEncrypted": False}, {"StorageEncrypted": True}, "replaced", "data-loss"),
@@ -343,7 +343,7 @@ PERMISSION = [
     granted("a denial goes with what it limits", [allow("s3:*"), DENIED, allow("sqs:SendMessage")], [allow("sqs:SendMessage")], NOTHING),
     granted("NotAction leaves out more", [{"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}], [{"Effect": "Allow", "NotAction": ["iam:*", "kms:*"], "Resource": "*"}], NOTHING),
     granted("a part of the network", [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}], [READ | {"Condition": {"IpAddress": {"aws:SourceIp": "10.1.0.0/16"}}}], NOTHING),
-    # IAM user guide, "AWS account principals": the root hands permissions on, a role that is named has them itself
+    # IAM user guide, "AWS account principals": the root delegates permissions; a named role has them itself
     one("a role beside its account", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("123456789012", "arn:aws:iam::123456789012:role/r"))}, "permission-widened"),
     one("an account by its root", "KMS::Key", {"KeyPolicy": policy(to("123456789012"))}, {"KeyPolicy": policy(to("arn:aws:iam::123456789012:root"))}),
     one("less than everything", "IAM::Role", {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AdministratorAccess"]}, {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}, NOTHING),
@@ -386,7 +386,7 @@ PERMISSION = [
 
 
 def method(authorization: str, verb: str = "GET") -> dict[str, Any]:
-    """A method of the API A."""
+    """Return a method of the API, A."""
     return a("ApiGateway::Method", {"RestApiId": {"Ref": "A"}, "HttpMethod": verb, "AuthorizationType": authorization})
 
 
@@ -446,7 +446,7 @@ EXPOSURE = [
 
 
 def api(**admission: Any) -> Template:
-    """Two routes of one API that let in the same callers."""
+    """Return two routes of one API that let in the same callers."""
     return of(A=a("ApiGateway::RestApi"), **{verb: route(verb, **admission) for verb in ("Get", "Post")})
 
 
@@ -455,13 +455,13 @@ def route(verb: str, **admission: Any) -> dict[str, Any]:
 
 
 def authorizer(name: str, header: str = "x-api-key") -> Template:
-    """An API with keys whose authorizer has that logical id."""
+    """Return an API with keys whose authorizer has this logical id."""
     resources = api(**KEY | {"AuthorizerId": {"Ref": name}})["Resources"]
     return of(**resources, **{name: a("ApiGateway::Authorizer", {"Type": "TOKEN", "IdentitySource": header})})
 
 
 def planned(verb: str, **admission: Any) -> Template:
-    """An API with a usage plan."""
+    """Return an API with a usage plan."""
     return of(A=a("ApiGateway::RestApi"), M=route(verb, **admission), P=a("ApiGateway::UsagePlan"))
 
 

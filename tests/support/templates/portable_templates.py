@@ -20,20 +20,23 @@ from support.deployments.known_deployments import SHIPPED_FILES, VARIANT_FILES
 from support.templates.resolved_templates import resolved
 from support.templates.template_parts import Template
 
-_DIGESTED = r"(RoleArtefacts|Machine\d+(?:Handle|SetUp|Template))"  # ids that hold a hash of what parameters change
+_DIGESTED = r"(RoleArtefacts|Machine\d+(?:Handle|SetUp|Template))"  # ids with a hash of what parameters change
 FILES = SHIPPED_FILES | {path.stem: path for path in VARIANT_FILES}
 
 
 @cache
 def resolution(name: str) -> Resolution:
-    """Of a shipped deployment or a variant."""
+    """Resolve a shipped deployment or a variant."""
     return load(FILES[name], handler_folders(ROOT / "model_src"))[0]
 
 
 def portable(
     stack: Stack, given: Resolution | None = None, values: Mapping[str, str] | None = None
 ) -> PortableTemplate:
-    """By the synthesized stack. given: the deployment; None = the shipped one, or the variant, of the stack's name."""
+    """Render the portable template of a synthesized stack.
+
+    `given`: the deployment; None if it is the shipped deployment or the variant with the stack's name.
+    """
     return _made(stack, given, values) if given or values else _of_file(stack)
 
 
@@ -48,7 +51,7 @@ def _made(stack: Stack, given: Resolution | None, values: Mapping[str, str] | No
 
 
 def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str, Stack]:
-    """Stacks of deployments that no file holds, by name."""
+    """Synthesize stacks of deployments that have no file, by name."""
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = cdk.App(context=context, outdir=str(folder), builtin_cloud_formation_validation=False)
     for name, each in resolutions.items():
@@ -58,7 +61,7 @@ def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str
 
 
 def comparable(template: Template, name: str, values: Mapping[str, str] | None = None) -> Template:
-    """Resources and outputs, without what tells the renderings apart: code, its bucket, switches, the API's policy."""
+    """Return resources and outputs without the intended differences: code, its bucket, switches, the API's policy."""
     if "BootstrapVersion" in template["Parameters"]:
         bucket = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
         template = json.loads(json.dumps(without_bootstrap(template)).replace(bucket, "archives-${AWS::Region}"))

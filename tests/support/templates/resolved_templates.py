@@ -1,4 +1,4 @@
-"""What a template is for given values of its parameters: without parameters, conditions and mappings of values."""
+"""Resolves a template for given parameters, so that no parameters, conditions or mappings of values are left."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _NOTHING = object()
 
 
 class Values:
-    """given: values of parameters, over the defaults. Parameters are refused that are neither given nor by default."""
+    """Values of parameters: the given ones, and defaults for the others. A parameter without a value is refused."""
 
     def __init__(self, template: Template, given: Mapping[str, str]) -> None:
         declared = template.get("Parameters", {})
@@ -23,7 +23,7 @@ class Values:
         self._mappings, self._conditions = template.get("Mappings", {}), template.get("Conditions", {})
 
     def holds(self, condition: Any) -> bool:
-        """A condition by its name, or an expression."""
+        """Return whether a condition holds, given as a name or as an expression."""
         if isinstance(condition, str):
             return self.holds(self._conditions[condition])
         ((name, argument),) = condition.items()
@@ -36,7 +36,7 @@ class Values:
         return bool(decide([self.holds(each) for each in argument]))
 
     def of(self, value: Any) -> Any:
-        """The value; numbers as text, as CloudFormation takes either."""
+        """Resolve a value. Numbers become texts, because CloudFormation accepts either."""
         if isinstance(value, list):
             return [each for each in map(self.of, value) if each is not _NOTHING]
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -70,7 +70,7 @@ class Values:
 
 
 def resolved(template: Template, given: Mapping[str, str] | None = None) -> Template:
-    """Resources and outputs as a deploy with these values has them."""
+    """Return resources and outputs as a deploy with these values makes them."""
     values = Values(template, given or {})
     sections = {}
     for section in ("Resources", "Outputs"):

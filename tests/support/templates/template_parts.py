@@ -1,4 +1,4 @@
-"""Parts of a template, by type without `AWS::`."""
+"""Finds parts of a template; types are given without `AWS::`."""
 
 from typing import Any
 
@@ -6,53 +6,53 @@ Template = dict[str, Any]
 
 
 def resources(template: Template, kind: str) -> list[dict[str, Any]]:
-    """Every resource of a type."""
+    """Return every resource of a type."""
     return [each for each in template["Resources"].values() if each["Type"] == f"AWS::{kind}"]
 
 
 def all_of(template: Template, kind: str) -> list[dict[str, Any]]:
-    """The properties of every resource of a type."""
+    """Return the properties of every resource of a type."""
     return [each.get("Properties", {}) for each in resources(template, kind)]
 
 
 def only(template: Template, kind: str) -> dict[str, Any]:
-    """The one resource of a type."""
+    """Return the only resource of a type."""
     (resource,) = resources(template, kind)
     return resource
 
 
 def properties(template: Template, kind: str) -> dict[str, Any]:
-    """The properties of the one resource of a type."""
+    """Return the properties of the only resource of a type."""
     (found,) = all_of(template, kind)
     return found
 
 
 def variant(template: Template) -> dict[str, Any]:
-    """The production variant of the endpoint."""
+    """Return the production variant of the endpoint."""
     found: dict[str, Any]
     (found,) = properties(template, "SageMaker::EndpointConfig")["ProductionVariants"]
     return found
 
 
 def functions(template: Template) -> dict[str, dict[str, Any]]:
-    """The properties of each function by its handler's name, such as `submit_job`."""
+    """Return the properties of each function by its handler's name, such as `submit_job`."""
     return {each["Handler"].split(".")[-2]: each for each in all_of(template, "Lambda::Function")}
 
 
 def logical_id(reference: Any) -> str:
-    """Of the resource that a Ref or Fn::GetAtt names."""
+    """Return the logical id of the resource that a Ref or Fn::GetAtt names."""
     name: str = reference["Ref"] if "Ref" in reference else reference["Fn::GetAtt"][0]
     return name
 
 
 def referred(template: Template, reference: Any) -> dict[str, Any]:
-    """The properties of the resource that a Ref or Fn::GetAtt names."""
+    """Return the properties of the resource that a Ref or Fn::GetAtt names."""
     found: dict[str, Any] = template["Resources"][logical_id(reference)]["Properties"]
     return found
 
 
 def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
-    """Documents of the policies by a prefix of their ids: `Api` for functions of routes, `Endpoint` for the model."""
+    """Return the documents of policies whose ids begin so: `Api` for functions of routes, `Endpoint` for the model."""
     return [
         resource["Properties"]["PolicyDocument"]
         for name, resource in template["Resources"].items()
@@ -61,7 +61,7 @@ def policies(template: Template, prefix: str) -> list[dict[str, Any]]:
 
 
 def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """Methods by their verb and whole path, without those that answer what is no route."""
+    """Return the API's methods by verb and whole path, without the catch-all methods for unknown routes."""
     resources = template["Resources"]
 
     def path(reference: dict[str, Any]) -> str:
