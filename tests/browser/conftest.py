@@ -1,4 +1,4 @@
-"""One Chromium for the run; every page that a test opens is watched for what no page of ours may do."""
+"""Runs one Chromium, and watches every page that a test opens for what our pages must never do."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,13 +22,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """Requests to another origin, breaches of the policy, errors of scripts; the test fails if there are any."""
+    """Collect requests to other origins, breaches of the policy and errors of scripts; any of them fails the test."""
     return []
 
 
 @pytest.fixture
 def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
-    """Open a URL in a profile of its own. Options: those of Playwright's contexts; clock: the test moves it."""
+    """Open a URL in a new profile. `options`: those of Playwright's contexts. `clock`: whether the test moves time."""
     contexts: list[BrowserContext] = []
 
     def open_page(url: str, *, clock: bool = False, **options: Any) -> Page:
@@ -40,7 +40,7 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
         if clock:
             page.clock.install()
         page.goto(url)
-        expect(page.locator("#model")).not_to_have_text("Playground")  # it has its configuration
+        expect(page.locator("#model")).not_to_have_text("Playground")  # the page has its configuration
         return page
 
     yield open_page
@@ -50,10 +50,10 @@ def visit(browser: Browser, troubles: list[str]) -> Iterator[Visit]:
 
 
 def watch(page: Page, host: str, troubles: list[str]) -> None:
-    """host: of the page; empty = it is a file."""
+    """Record what a page must not do. `host`: the page's host; empty if it is a file."""
 
     def look_at_message(message: Any) -> None:
-        # A status of 4xx or 5xx is an error to the console, too.
+        # The console also reports a status of 4xx or 5xx as an error.
         if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
             troubles.append(message.text)
 

@@ -12,7 +12,7 @@ CHAT = {"chat_template": True, "streams": ["chat", "text"]}
 
 
 def counting(call: Call) -> Reply:
-    """Says how many messages it got, and what the last one was."""
+    """Answer with the number of messages and the last one."""
     messages = call.body["messages"]
     return 200, {}, chat_chunks([f"{len(messages)} with ", messages[-1]["content"]])
 
@@ -31,7 +31,7 @@ def say(page: Page, text: str) -> None:
 
 
 def sent(api: StandInApi) -> list[str]:
-    """The contents of the last request."""
+    """Return the contents of the messages in the last request."""
     return [each["content"] for each in api.called("POST chat/completions")[-1].body["messages"]]
 
 
@@ -183,7 +183,7 @@ def test_history_keeps_a_conversation_once_and_brings_it_back(visit: Visit, api:
 
 
 def answer(visit: Visit, text: str, **options: object) -> Page:
-    """A page with this answer, which came character by character."""
+    """Open a page with this answer, which came character by character."""
     with StandInApi({"POST chat/completions": lambda _: (200, {}, chat_chunks(text))}, **CHAT) as api:
         page = visit(api.url, **options)
         say(page, "Hello")

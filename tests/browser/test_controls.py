@@ -239,7 +239,7 @@ def test_an_iam_api_without_the_proxy_shows_the_command_and_calls_nothing(visit:
 
 
 def run_snippet(page: Page, tab: str, api: StandInApi) -> Call:
-    """Run the code that the page shows, as a user pastes it; the call that arrived."""
+    """Run the code that the page shows, as a user pastes it, and return the call that arrived."""
     page.get_by_role("tab", name=tab, exact=True).click()
     code = page.locator("#snippet").inner_text()
     command = ["bash", "-c", code] if tab == "curl" else [sys.executable, "-c", code]

@@ -29,7 +29,7 @@ HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> A list of"
 
 @pytest.fixture(scope="module")
 def api(apis: Apis) -> ApiClient:
-    """With its key."""
+    """Return a client of the API, with its key."""
     return apis(NAME)
 
 
@@ -46,7 +46,7 @@ def proxy_of(name: str, api: ApiClient, cloud: LocalCloud) -> SigningProxy:
 
 
 def raw(proxy: SigningProxy, target: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], Any]:
-    """Sent as it stands; a header that is given replaces http.client's own."""
+    """Send a request unchanged; a given header replaces http.client's own."""
     where = urlsplit(proxy.url)
     connection = http.client.HTTPConnection(where.netloc, timeout=60)
     given = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -61,7 +61,7 @@ def raw(proxy: SigningProxy, target: str, method: str = "GET", **headers: str) -
 
 
 def ask(page: Page) -> list[str]:
-    """The texts of two samples."""
+    """Ask for two samples and return their texts."""
     page.locator("#generate").click()
     expect(page.locator("#phase")).to_have_text("Done")
     return page.locator(".sample .written").all_text_contents()
@@ -99,7 +99,7 @@ def test_the_page_behind_the_proxy_asks_for_no_key_and_its_curl_line_works(visit
 
 
 def routes_asked(page: Page, url: str) -> list[str]:
-    """The paths below the URL that the page sends something to from now on."""
+    """Collect the paths below the URL to which the page sends requests."""
     found: list[str] = []
     page.on(
         "request", lambda request: found.append(request.url.removeprefix(url)) if request.method == "POST" else None

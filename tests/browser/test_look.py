@@ -1,4 +1,4 @@
-"""The page for everybody: axe, keyboard, 360 px, dark, no shift; and the guard that watches every page."""
+"""Accessibility and layout of the page: axe, keyboard, 360 px, dark, no shifts; and the guard of every page."""
 
 from typing import Literal
 
@@ -135,7 +135,7 @@ new PerformanceObserver((list) => { for (const each of list.getEntries()) window
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_on_the_screen_moves_by_itself(visit: Visit, width: int) -> None:
-    """The sum of Chromium's layout shifts, from the first paint over a wrong value to the answer."""
+    """Chromium's layout shifts add up to nothing, from the first paint through a wrong value to the answer."""
     with StandInApi({"POST generate": lambda _: (200, {}, [{"generated_text": "w"}])}, jobs=False) as api:
         page = visit(api.url, viewport={"width": width, "height": 740})
         page.add_init_script(COUNT_SHIFTS)

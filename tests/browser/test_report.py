@@ -1,4 +1,4 @@
-"""The report of a bench in a browser: it asks nobody for anything, in both modes, at any width, whatever it holds."""
+"""The report of a bench in a browser: readable at any width, light or dark, and without any request."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,7 +35,7 @@ RUNS = {
 
 @pytest.fixture
 def read_report(browser: Browser, troubles: list[str], tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Opens the report of results as its readers do, as a file. Options: those of Playwright's contexts."""
+    """Open the report of results as a file, as its readers do. `options`: those of Playwright's contexts."""
     contexts: list[BrowserContext] = []
 
     def read(measured: Results, **options: Any) -> Page:
@@ -62,7 +62,7 @@ def test_every_report_is_readable_and_narrow_enough(read_report: Callable[..., P
 
 
 def test_plots_have_one_size_however_many_there_are(read_report: Callable[..., Page]) -> None:
-    """Whole answers have no time to the first token, so that their report has a plot less."""
+    """Whole answers have no time to the first token, so their report has one plot fewer."""
     widths = []
     for measured in (results(streamed(1, 40, clients=1)), RUNS["one load"]):
         plots = read_report(measured, viewport={"width": 1400, "height": 900}).locator("figure")
@@ -95,7 +95,7 @@ def test_the_stand_in_is_named_before_any_figure(read_report: Callable[..., Page
 
 
 def test_dark_and_light_follow_the_reader_as_in_the_playground(read_report: Callable[..., Page]) -> None:
-    """The lines of the plots, too."""
+    """The lines of the plots follow it, too."""
     ask = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('.p50')).stroke]"
     colours = [read_report(FULL, color_scheme=scheme).evaluate(ask) for scheme in SCHEMES]
     assert colours == [["rgb(242, 245, 246)", "rgb(13, 110, 110)"], ["rgb(12, 21, 24)", "rgb(92, 208, 189)"]]

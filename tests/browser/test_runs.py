@@ -13,11 +13,11 @@ from support.patience import wait_for
 from support.stand_ins.api import Call, Reply, StandInApi
 
 TEXT = " and far away"
-CLOCK = datetime.now(UTC) + timedelta(hours=1)  # of a page whose clock stands still
+CLOCK = datetime.now(UTC) + timedelta(hours=1)  # the page's clock stands still at this time
 
 
 class Jobs:
-    """The jobs of a stand-in API: each is in the state that the test sets, and a poll is held until that is final."""
+    """The jobs of a stand-in API. All have the state that the test sets; a poll is held until it is final."""
 
     def __init__(self) -> None:
         self.state, self.count = "queued", 0
@@ -35,7 +35,7 @@ class Jobs:
     def poll(self, call: Call) -> Reply:
         with self._changed:
             if not self._is_final():
-                self._changed.wait(0.2)  # as an API that holds a poll for a moment
+                self._changed.wait(0.2)  # the API holds a poll for a moment
             job: dict[str, Any] = {"id": call.path, "status": self.state}
             if self.state == "succeeded":
                 job["output"] = [{"generated_text": TEXT}]
@@ -115,7 +115,7 @@ def test_a_machine_that_starts_is_shown_with_its_usual_time(visit: Visit, api: S
 
 
 def a_second_later(page: Page) -> bool | None:
-    """Whether the run is done then, None = not yet."""
+    """Put the clock forward by a second; return True if the run is done, None if not."""
     page.clock.run_for(1000)
     return page.locator("#phase").inner_text() == "Done" or None
 

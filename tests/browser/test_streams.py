@@ -1,4 +1,4 @@
-"""Answers token by token: the first word while the model still writes, stops, breaks, and what no stream can answer."""
+"""Answers token by token: the first word, stops, broken streams, and routes or models without a stream."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ CHAT = {"chat_template": True, "streams": ["chat", "text"]}
 
 
 class SlowModel:
-    """Writes a word, then waits until the test lets it go on."""
+    """A model that writes a word and then waits until the test lets it go on."""
 
     def __init__(self) -> None:
         self.may_go_on = threading.Event()
@@ -32,7 +32,7 @@ class SlowModel:
     def _words(self) -> Iterator[str]:
         yield "First"
         while not self.may_go_on.wait(0.05):
-            yield ""  # as a model whose tokens have no text: a connection that is gone is seen
+            yield ""  # tokens without text, by which the server notices a closed connection
         yield " and **last**"
 
 

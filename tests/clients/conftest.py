@@ -1,4 +1,4 @@
-"""These tests need the clients of others: `make test-clients` installs them, `make test` leaves these tests out."""
+"""Fixtures for tests with other projects' clients. `make test-clients` installs them; `make test` skips the tests."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ DEPLOYMENTS = sorted(Path(__file__).parent.glob("deployments/*.yaml"))
 
 @dataclass(frozen=True)
 class Served:
-    """A deployed API; `url` is an SDK's base_url. keys: by name. cloud_url: of the local cloud."""
+    """A deployed API. `url`: the base_url for SDKs. `keys`: by name. `cloud_url`: the local cloud's URL."""
 
     url: str
     key: str
@@ -26,19 +26,19 @@ class Served:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """SDKs leave their connections to the garbage collector, and their warnings are not ours."""
+    """Ignore warnings about connections that SDKs leave to the garbage collector."""
     config.addinivalue_line("filterwarnings", "default")
     config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Every test of this folder, where there are no clients."""
+    """Ignore every test of this folder if the clients are not installed."""
     return None if importlib.util.find_spec("openai") else True
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Mapping[str, Served]]:
-    """Every deployment of this folder by its name, on one local cloud."""
+    """Serve every deployment of this folder on one local cloud, and return them by name."""
     os.environ["no_proxy"] = ",".join(filter(None, (os.environ.get("no_proxy"), "127.0.0.1")))
     path = {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in (".", "constructs", "lambda_src", "tests"))}
     command = [str(ROOT / ".venv/bin/python"), "-m", "support.stacks.served_deployments", *map(str, DEPLOYMENTS)]
@@ -55,7 +55,7 @@ def served() -> Iterator[Mapping[str, Served]]:
 
 @pytest.fixture(scope="session")
 def ec2(served: Mapping[str, Served]) -> Served:
-    """A machine of EC2 that is awake: while it starts only streams are held."""
+    """Return an EC2 deployment whose machine is awake: while it starts, only streams are held."""
     from openai import OpenAI
 
     client = OpenAI(base_url=served["ec2"].url, api_key=served["ec2"].key)
@@ -66,5 +66,5 @@ def ec2(served: Mapping[str, Served]) -> Served:
 
 @pytest.fixture(scope="session")
 def lmi(served: Mapping[str, Served]) -> Served:
-    """LMI's vLLM service, our default."""
+    """Return the deployment on LMI with vLLM, our default engine."""
     return served["lmi"]

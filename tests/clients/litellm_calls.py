@@ -6,7 +6,7 @@ import sys
 
 import litellm
 
-litellm.suppress_debug_info = True  # printed in front of an error
+litellm.suppress_debug_info = True  # LiteLLM prints it before an error
 asked, tools = map(json.loads, sys.argv[1:])
 asked |= {"model": f"openai/{asked['model']}", "api_base": os.environ["API_URL"], "api_key": os.environ["API_KEY"]}
 whole = litellm.completion(**asked)

@@ -19,7 +19,7 @@ def asleep(served: Mapping[str, Served]) -> Served:
 
 
 def lines_of(api: Served) -> list[str]:
-    """A stream as it comes over the wire."""
+    """Return the lines of a stream as they come over the wire."""
     headers = {"authorization": f"Bearer {api.key}"}
     url, asked = f"{api.url}chat/completions", ASKED | {"stream": True}
     with httpx2.stream("POST", url, headers=headers, json=asked, timeout=300) as answer:
@@ -28,7 +28,7 @@ def lines_of(api: Served) -> list[str]:
 
 
 def test_a_model_that_sleeps_is_woken(asleep: Served) -> None:
-    """In this order: the first question finds it asleep, and the last one awake."""
+    """The order matters: the first request finds the model asleep, and the last one finds it awake."""
     with pytest.raises(openai.InternalServerError) as raised:
         sdk(asleep).chat.completions.create(**ASKED)
     assert (raised.value.status_code, raised.value.code) == (503, "model_starting")

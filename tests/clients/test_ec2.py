@@ -1,4 +1,4 @@
-"""Clients on a machine of EC2: our own server refuses unknown names, so what they send unasked has to be known."""
+"""Clients on an EC2 machine. Our server refuses unknown fields, so it must know those that clients always send."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from .test_openai import ASKED, MODEL, WEATHER, sdk
 def test_the_sdks_own_stream_has_a_final_completion_with_its_usage(ec2: Served) -> None:
     with sdk(ec2).chat.completions.stream(**ASKED, stream_options={"include_usage": True}) as stream:
         assert [event for event in stream if event.type == "content.delta"]
-    final = stream.current_completion_snapshot  # the final one is refused by the SDK for an answer that was cut
+    final = stream.current_completion_snapshot  # the SDK raises for a cut answer when it builds the final completion
     assert (final.model, final.choices[0].finish_reason) == (MODEL, "length")
     assert final.usage
     assert final.usage.total_tokens > final.usage.completion_tokens == 6

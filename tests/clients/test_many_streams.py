@@ -12,7 +12,7 @@ STREAMS = 50
 
 
 def test_fifty_streams_at_once_have_all_begun_before_one_has_ended(served: Mapping[str, Served]) -> None:
-    """2,000 tokens at four a second: one that waited for its last would not begin before SageMaker ends it."""
+    """2,000 tokens at four a second: SageMaker would end a stream that waits for its last token before it begins."""
     api, asked = served["sglang"], ASKED | {"max_tokens": 2000}
 
     async def ask_all() -> list[list[str | None]]:

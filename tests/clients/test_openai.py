@@ -23,7 +23,7 @@ WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-# What frameworks send along, each with the value that asks for nothing.
+# Fields that frameworks send along, each with a value that asks for nothing.
 UNASKED: dict[str, Any] = {
     "tool_choice": "auto",
     "parallel_tool_calls": True,
@@ -43,7 +43,7 @@ COMPLETING = {"lmi": MODEL, "tgi": MODEL, "vllm": MODEL, "tgi-inputs": "openai-c
 
 
 def sdk(api: Served, **settings: Any) -> openai.OpenAI:
-    """As a caller makes it, but for retries, which would hide a fault."""
+    """Make the SDK's client as callers do, but without retries, which would hide a fault."""
     return openai.OpenAI(**{"base_url": api.url, "api_key": api.key, "max_retries": 0, **settings})
 
 

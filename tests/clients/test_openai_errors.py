@@ -1,4 +1,4 @@
-"""OpenAI's own SDK, unmodified: a fault is the exception that its users catch, and nothing is paid for twice."""
+"""OpenAI's own SDK, unmodified: a fault raises the exception that its users catch, and nothing is paid for twice."""
 
 import signal
 import time
@@ -16,7 +16,7 @@ from .test_openai import ASKED, MODEL, sdk
 
 
 def refused(call: Callable[[], object], kind: type[openai.APIStatusError]) -> dict[str, Any]:
-    """The error that the SDK raises: OpenAI's members, and our own code."""
+    """Return the error that the SDK raises: OpenAI's members, and our own code."""
     with pytest.raises(kind) as raised:
         call()
     assert isinstance(raised.value.body, dict)
@@ -122,6 +122,6 @@ def test_a_container_that_dies_is_an_error_and_is_paid_for_once(served: Mapping[
 
 
 def containers(api: Served, *, at_least: int) -> list[dict[str, Any]]:
-    """Those of SGLang that work on so many requests."""
+    """Return SGLang's containers that work on so many requests."""
     found = httpx2.get(f"{api.cloud_url}/_slipway/containers").json()
     return [each for each in found if each["endpoint"].startswith("sglang-") and each["outstanding"] >= at_least]

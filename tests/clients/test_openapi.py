@@ -1,4 +1,4 @@
-"""The OpenAPI document against real answers, with requests that schemathesis makes of it, and that it spoils."""
+"""The OpenAPI document against real answers to valid and invalid requests that schemathesis generates from it."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from .conftest import Served
 
-# Of all routes together; CI tries fewer.
+# For all routes together; CI tries fewer.
 CASES = int(os.environ.get("OPENAPI_CASES", "190"))
 SCHEMA = schemathesis.openapi.from_dict(
     json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ PROMPT = {"prompt": "A list is", "max_tokens": 3}
 
 
 def send(case: schemathesis.Case, api: Served) -> Any:
-    """The answer, after it has been checked."""
+    """Send a request, check the answer, and return it."""
     headers = {"x-api-key": api.key, "authorization": f"Bearer {api.key}"}
     answer = case.call(base_url=api.url, headers=headers, timeout=60)
     case.validate_response(answer, checks=CHECKS)
@@ -64,7 +64,7 @@ def test_every_answer_is_documented_and_none_is_a_failure(served: Mapping[str, S
 
 
 def test_the_life_of_a_job_is_documented(lmi: Served) -> None:
-    """Generated ids are those of no job."""
+    """Generated ids belong to no job, so this test makes one."""
     job = send(SCHEMA["/jobs"]["POST"].Case(body=PROMPT, query={"wait": 25}), lmi).json()
     own = {"id": job["id"]}
     assert send(SCHEMA["/jobs/{id}"]["GET"].Case(path_parameters=own), lmi).json()["status"] == "succeeded"

@@ -44,7 +44,7 @@ def test_langchain_invokes_streams_and_calls_tools(lmi: Served) -> None:
 def test_litellm_completes_streams_and_calls_tools(
     served: Mapping[str, Served], name: str, tools: list[dict[str, Any]]
 ) -> None:
-    """In an environment of its own: it asks for an older SDK than the others."""
+    """LiteLLM has its own environment, because it needs an older SDK than the others."""
     python = BINARIES.parent / "litellm" / "bin" / "python"
     own = {"API_URL": served[name].url, "API_KEY": served[name].key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     program = Path(__file__).with_name("litellm_calls.py")

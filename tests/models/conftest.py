@@ -1,4 +1,4 @@
-"""These tests need torch and transformers: `make test-models` installs both, `make test` leaves these tests out."""
+"""Fixtures for tests with torch and transformers. `make test-models` installs both; `make test` skips the tests."""
 
 import importlib
 import importlib.util
@@ -15,13 +15,13 @@ TEMPLATE = (
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Every test of this folder, where there is no torch."""
+    """Ignore every test of this folder if torch is not installed."""
     return None if importlib.util.find_spec("torch") else True
 
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A GPT-2 of two small layers, with its tokenizer, as `save_pretrained` writes them; the same one each time."""
+    """Write the same GPT-2 of two small layers each time, with its tokenizer, as `save_pretrained` does."""
     torch, tokenizers, transformers = map(importlib.import_module, ("torch", "tokenizers", "transformers"))
     folder = tmp_path_factory.mktemp("weights")
     pieces = tokenizers.ByteLevelBPETokenizer()

@@ -1,4 +1,4 @@
-"""Requests that are under way at the same time: none waits for a longer one, or fails with another."""
+"""Concurrent requests: none waits for a longer one, and none fails because another does."""
 
 import importlib
 import json
@@ -23,9 +23,9 @@ POISON = {"prompt": "An assignment", "length": 9, "seed": 3}
 
 
 class WatchedBatching:
-    """Stands still in its first step until `go_on`.
+    """Batching whose model stands still in its first step until `go_on`.
 
-    look: called before each step with the rows that take it; may raise in the model's place.
+    `look`: called before each step with the rows of that step; it may raise an error as the model would.
     """
 
     def __init__(self, weights: Path, most_requests: int = 4, most_tokens: float = 10_000) -> None:
@@ -46,7 +46,7 @@ class WatchedBatching:
         return self.batching.submit(parse(json.dumps(document).encode(), Sampling()))
 
     def begin(self, document: dict[str, Any]) -> Pending:
-        """Submit, and wait for its first step."""
+        """Submit a request and wait for its first step."""
         pending = self.submit(document)
         assert self._works.wait(PATIENCE_IN_SECONDS)
         return pending

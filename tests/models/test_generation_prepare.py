@@ -1,4 +1,4 @@
-"""`python -m generation.prepare`: the model is downloaded once and has answered, or there is one clear line."""
+"""`python -m generation.prepare` downloads a model once and tries it, or ends with one clear line."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Rows that are decoded together: as transformers' own generate, and each as if it were alone."""
+"""Rows that are decoded together give the same tokens as alone, and as transformers' own `generate`."""
 
 import importlib
 from collections import Counter
@@ -22,7 +22,7 @@ NUCLEUS = Sampling(temperature=0.9, top_k=50, top_p=0.9)
 
 @pytest.fixture(scope="module")
 def own(weights: Path) -> Any:
-    """The model as transformers loads it; in double precision, so that the size of a batch rounds nothing visibly."""
+    """Load the model by transformers, in double precision, so that results do not depend on the size of a batch."""
     return transformers.AutoModelForCausalLM.from_pretrained(weights, dtype=torch.float64).eval()
 
 
@@ -76,7 +76,7 @@ def test_sampled_tokens_are_those_of_generate_with_that_seed(
 
 
 def test_tokens_follow_the_model_s_distribution(model: LanguageModel, own: Any) -> None:
-    """One token of many samples, against shares computed from the model's logits without our sampling."""
+    """The first token of many samples is compared with shares that are computed from the model's logits."""
     read, count, sampling = tokens(model, PROMPTS[1]), 2000, Sampling(temperature=0.7, top_k=5)
     with torch.inference_mode():
         logits = own(torch.tensor([read])).logits[0, -1].tolist()

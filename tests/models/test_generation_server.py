@@ -39,7 +39,7 @@ def texts(server: GenerationServer, document: Any) -> list[str]:
 
 
 def greedy(weights: Path, prompt: str, length: int) -> str:
-    """What the model says on its own."""
+    """Return the model's own greedy answer."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
     model = transformers.AutoModelForCausalLM.from_pretrained(weights).eval()
     read = tokenizer(prompt, return_tensors="pt")
@@ -142,9 +142,10 @@ def test_no_prompt_reaches_the_log(server: GenerationServer) -> None:
 
 
 class HeldModel:
-    """A model in this process that stands still from its first step until `go_on` is set. `works`: it has begun.
+    """A model in this process that stands still in its first step until `go_on` is set.
 
-    pending: what was submitted.
+    `works`: set once the first step has begun.
+    `pending`: the submitted requests.
     """
 
     def __init__(self, weights: Path) -> None:
@@ -173,7 +174,7 @@ class HeldModel:
 
 @contextmanager
 def served(batching: Batching | None) -> Iterator[GenerationClient]:
-    """In this process."""
+    """Run the server in this process and yield a client."""
     with Server(0) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         if batching:

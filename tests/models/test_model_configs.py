@@ -1,4 +1,4 @@
-"""What `slipway lock` reads from config.json, against transformers, whose defaults are those of published models."""
+"""The facts that `slipway lock` reads from config.json agree with transformers, whose defaults models rely on."""
 
 import importlib
 import json
@@ -11,7 +11,7 @@ from slipway.locking.model_config import active_share, facts_of
 torch = importlib.import_module("torch")
 transformers = importlib.import_module("transformers")
 
-# Of one kind of layer, so that each has a cache of its own.
+# All layers are of one kind, so that each has its own cache.
 PLAIN = [
     "apertus",
     "arcee",
@@ -116,7 +116,7 @@ MIXTURES = [
 
 
 def config_of(model_type: str) -> tuple[Any, dict[str, Any]]:
-    """The class's defaults, and config.json as it is saved."""
+    """Return the defaults of a class and the config.json that it saves."""
     config = transformers.CONFIG_MAPPING[model_type]()
     return config, json.loads(json.dumps(config.to_dict(), default=str))
 

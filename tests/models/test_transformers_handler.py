@@ -21,7 +21,7 @@ GREEDY = {"max_new_tokens": 8, "do_sample": False}
 
 @pytest.fixture(scope="session")
 def handler(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnHandler]:
-    """The handler, loaded from those weights."""
+    """Load the handler with the weights of the fixture."""
     properties = {"engine": "Python", "option.model_id": str(weights), "option.dtype": "fp32"}
     with served(HANDLER, properties, tmp_path_factory.mktemp("handler")) as engine:
         yield engine
@@ -35,7 +35,7 @@ def outputs(handler: OwnHandler, inputs: Any, **parameters: Any) -> list[str]:
 
 
 def expected(weights: Path, prompt: str) -> str:
-    """What the model says to a prompt on its own, asked without any handler."""
+    """Return the model's own answer to a prompt, without a handler."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
     model = transformers.AutoModelForCausalLM.from_pretrained(weights).eval()
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""The app as its user meets it: names, paths, what it prints, and how it refuses."""
+"""The app from its user's side: names, paths, output and refusals."""
 
 import json
 import os

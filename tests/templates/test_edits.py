@@ -12,7 +12,7 @@ from support.templates.template_parts import Template
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
-def test_an_edit_means_what_is_known_of_it(edit: Edit) -> None:
+def test_an_edit_has_its_known_changes_or_refusals(edit: Edit) -> None:
     assert refusals(edit.after) == (edit.refused or set())
     if edit.refused:
         return
@@ -26,7 +26,7 @@ def test_every_edit_changes_something() -> None:
 
 
 def test_only_types_of_our_templates_are_known_by_hand(templates: dict[str, Template]) -> None:
-    """Of all other types `diff` says what their resource schemas say."""
+    """For all other types, `diff` relies on their resource schemas."""
     held = {each["Type"] for template in templates.values() for each in template["Resources"].values()}
     trees = [ast.parse(path.read_text()) for path in (ROOT / "slipway" / "changes").rglob("*.py")]
     texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]

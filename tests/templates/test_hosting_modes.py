@@ -13,7 +13,7 @@ from local_cloud.assembly import ROOT
 
 MODES = set(get_args(Hosting.model_fields["mode"].annotation))
 FOLDERS = ("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
-# With what each of them makes of the mode.
+# Each place, and what it derives from the mode.
 PLACES = {
     "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
     "stacks/inference_stack.py": "the construct, of the table in hosting_modes.py",
@@ -24,8 +24,8 @@ PLACES = {
 
 
 def choices(source: str) -> Iterator[int]:
-    """Lines where a mode is compared with the name of one, or looks something up."""
-    if "mode" not in source.lower():  # most files, and parsing takes time
+    """Return the lines that compare a mode with a name or use it as a key."""
+    if "mode" not in source.lower():  # skips most files, because parsing takes time
         return
     for node in ast.walk(ast.parse(source)):
         match node:

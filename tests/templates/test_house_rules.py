@@ -23,7 +23,7 @@ from support.templates.house_rules import (
 )
 from support.templates.template_parts import Template
 
-LOG_ACTIONS = "logs:"  # the account's own log role may write to every group
+LOG_ACTIONS = "logs:"  # the account-wide role for logs may write to every group
 IN_ONE_REGION = {"own-image": {"af-south-1"}}  # the deployment names its region
 
 

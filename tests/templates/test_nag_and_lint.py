@@ -14,7 +14,7 @@ import pytest
 from local_cloud.assembly import Stack, read_stacks
 from local_cloud.checks import RefusedTemplateError, lint
 
-# Standard, opt-in and absent from the CDK's account facts, China, GovCloud.
+# Standard, opt-in, unknown to the CDK's account facts, China, GovCloud.
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2", "af-south-1", "cn-north-1", "us-gov-west-1"]
 
 IN_ALL_REGIONS = (
@@ -54,7 +54,7 @@ def test_cfn_lint_is_silent(assembly: Path) -> None:
     """Each in us-east-1; those for another region, one of each mode, those with own types in all of the above."""
     stacks = sorted(read_stacks(assembly), key=_regions)
     groups = [(list(group), regions) for regions, group in groupby(stacks, key=_regions)]
-    # Half of each group for each of two processes: to start cfn-lint takes as long as a template.
+    # Each of two processes lints half of each group: a start of cfn-lint takes as long as a template.
     halves = [(half, regions) for group, regions in groups for half in (group[::2], group[1::2]) if half]
     with ThreadPoolExecutor(2) as processes:
         list(processes.map(lambda half: lint([stack.template_path for stack in half[0]], half[1]), halves))

@@ -29,7 +29,7 @@ def test_the_document_has_every_code_of_the_gateways_answers(templates: dict[str
         for answer in all_of(templates[name], "ApiGateway::GatewayResponse")
     }
     documented = {(status, code) for status, codes in CODES.items() for code in codes}
-    # A status without number is that of each kind: the document names those that callers have met.
+    # 0: a gateway response without a fixed status. The document lists such a code under each status that callers saw.
     assert gateway - documented == {(0, "request_refused")}
 
 
@@ -79,7 +79,7 @@ def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait_and_what_
 
 
 def raised() -> set[object]:
-    """The code of each error that a function makes, where it is written out."""
+    """Return the code of each error that functions raise, where the code stands as a literal."""
     calls = [
         node
         for path in FUNCTIONS.rglob("*.py")

@@ -29,7 +29,7 @@ def test_the_template_is_the_accepted_one(
     accepted = SNAPSHOTS / f"test_the_template_is_the_accepted_one[{name}].json"
     meant = meaning(name, json.loads(accepted.read_text()) if accepted.is_file() else {}, masked(templates[name]))
     if meant:
-        print(meant)  # which `make snapshot` shows
+        print(meant)  # `make snapshot` shows it
     assert masked(templates[name]) == snapshot(extension_class=JSONSnapshotExtension), meant
 
 
@@ -44,7 +44,7 @@ def test_a_failure_says_what_the_change_means(templates: dict[str, Template]) ->
 
 
 def meaning(name: str, accepted: Template, template: Template) -> str:
-    """What an update from the accepted template means; "" where nothing changes."""
+    """Return the meaning of an update from the accepted template; "" if nothing changes."""
     changes = classify(accepted, template)
     return page(ChangeReport(name, "the accepted snapshot", changes, judge(changes, []))) if changes else ""
 
@@ -54,7 +54,7 @@ def test_the_template_differs_from_the_nearest_base_as_accepted(
     templates: dict[str, Template], name: str, snapshot: SnapshotAssertion
 ) -> None:
     own = unnamed(name, templates[name])
-    earlier = takewhile(lambda base: base != name, BASES)  # so that no two are stored as differences from each other
+    earlier = takewhile(lambda base: base != name, BASES)  # so that two templates never refer to each other
     differences = {base: differing(unnamed(base, templates[base]), own) for base in earlier}
     nearest = min(differences, key=lambda base: len(json.dumps(differences[base])))
     difference = differences[nearest]
@@ -63,7 +63,7 @@ def test_the_template_differs_from_the_nearest_base_as_accepted(
 
 
 def differing(first: Any, other: Any) -> Any:
-    """The parts of `other` that differ; with `first` they say all that `other` holds. "(absent)": a key it lacks."""
+    """Return how `other` differs from `first`: its different parts, and "(absent)" for each key that it lacks."""
     if isinstance(first, dict) and isinstance(other, dict):
         absent = dict.fromkeys(first.keys() - other.keys(), "(absent)")
         changed = {key: value for key, value in other.items() if key not in first or first[key] != value}
@@ -74,7 +74,7 @@ def differing(first: Any, other: Any) -> Any:
 
 
 def differing_items(first: list[Any], other: list[Any]) -> dict[str, Any]:
-    """By index: changed items as "[2]", removed ones of `first` as "[-2]", added ones of `other` as "[+2]"."""
+    """Return the differences by index: "[2]" is changed, "[-2]" removed from `first`, "[+2]" added in `other`."""
     one, another = ([json.dumps(item, sort_keys=True) for item in items] for items in (first, other))
     found: dict[str, Any] = {}
     for kind, start, end, other_start, other_end in SequenceMatcher(None, one, another, autojunk=False).get_opcodes():
@@ -87,7 +87,7 @@ def differing_items(first: list[Any], other: list[Any]) -> dict[str, Any]:
 
 
 def shared(resources: dict[str, Any], template: Template) -> dict[str, Any]:
-    """The differences of the functions as one, where all have the same."""
+    """Merge the differences of the functions into one entry if all functions have the same."""
     functions = {name for name, each in template["Resources"].items() if each["Type"] == "AWS::Lambda::Function"}
     changes = [resources.get(name) for name in functions]
     if changes[0] is None or changes.count(changes[0]) < len(changes):
@@ -96,7 +96,7 @@ def shared(resources: dict[str, Any], template: Template) -> dict[str, Any]:
 
 
 def unnamed(name: str, template: Template) -> Any:
-    """Without the stack's name in the ids of permissions."""
+    """Return the template without the stack's name in the ids of permissions."""
     stem = name.replace("-", "")
     text = json.dumps(masked(template))
     return json.loads(
@@ -109,7 +109,7 @@ def unnamed(name: str, template: Template) -> Any:
 
 
 def masked(template: Template) -> Any:
-    """Without hashes of code and artefacts, and of the API's methods and responses, which the template has itself."""
+    """Mask hashes of code and artefacts, and of the API's methods and responses, which the template also holds."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
     text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     text = re.sub(r"(Machine\d+(?:Handle|SetUp|Template))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)

@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn() -> dict[tuple[str, str], str]:
-    """Function and service -> `solid` for changes, `hollow` for reads: each dot lies on their row and column."""
+    """Read the dot of each function and service: `solid` for changes, `hollow` for reads."""
     root = ElementTree.parse(ROOT / "docs" / "pictures" / "stack.svg").getroot()
     words = list(root.iter(f"{SVG}text"))
     columns = {each.get("x"): each.text for each in words if each.get("class") == "title"}
@@ -23,12 +23,12 @@ def drawn() -> dict[tuple[str, str], str]:
     return {
         (str(rows[int(dot.get("cy", 0))]), str(columns[dot.get("cx")])): dot.get("class", "")
         for dot in root.iter(f"{SVG}circle")
-        if dot.get("cx") in columns  # and not in the legend
+        if dot.get("cx") in columns  # a dot of the legend is in no column
     }
 
 
 def permitted(template: Template) -> dict[tuple[str, str], str]:
-    """Function and service -> `solid` or `hollow`, from the policies of the function's role."""
+    """Derive the same dots, `solid` or `hollow`, from the policies of the functions' roles."""
     found: dict[tuple[str, str], str] = {}
     for name, function in functions(template).items():
         for policy in all_of(template, "IAM::Policy"):

@@ -50,7 +50,7 @@ def lines_of(*requests: dict[str, Any]) -> str:
 
 
 def run(api: ApiClient, cloud: LocalCloud, content: str) -> dict[str, Any]:
-    """The batch of a file when it has ended. No clock is put forward: it begins at once, by an event."""
+    """Run a batch of a file to its end. An event starts it at once, so the clock stays."""
     status, _, batch = api.call("POST", "/batches", {"input_file_id": upload(api, content)["id"]} | NEW)
     assert (status, batch["status"]) == (200, "validating"), batch
 
@@ -74,7 +74,7 @@ def api(apis: Apis) -> ApiClient:
 
 @pytest.fixture(scope="module")
 def batch(api: ApiClient, cloud: LocalCloud) -> dict[str, Any]:
-    """Of more lines than a block has, the second of which its route would refuse."""
+    """Make a batch with more lines than a block; its route would refuse the second line."""
     return run(api, cloud, lines_of(line("1"), line("2", temperature="hot"), *(line(f"{n}") for n in range(3, 103))))
 
 

@@ -15,7 +15,7 @@ from support.stacks.deployed_stacks import Apis, ended
 
 
 def texts(answer: Any) -> list[str]:
-    """The generated texts of an answer in any engine's shape."""
+    """Return the generated texts of an answer in any engine's shape."""
     if isinstance(answer, list):
         return [each["generated_text"] for each in answer]
     if "choices" in answer:

@@ -20,7 +20,7 @@ CHAT = {"messages": [{"role": "user", "content": "Hello"}]}
 
 
 def raw(client: ApiClient, path: str, body: bytes, content_type: str = "application/json") -> Answer:
-    """A POST of any bytes, signed."""
+    """Send a signed POST with any bytes."""
     return client.send("POST", path, body, {"content-type": content_type})
 
 
@@ -170,7 +170,7 @@ def test_a_container_that_exits_during_a_call_is_a_502(apis: Apis, cloud: LocalC
 
 
 def stopped_at_its_start(cloud: LocalCloud, name: str) -> int:
-    """Kill the stack's only container, and stop the next before it answers a ping; its process."""
+    """Kill the stack's only container, stop the next one before it answers a ping, and return its process."""
 
     def stop() -> int | None:
         (each,) = containers(cloud, name)

@@ -23,7 +23,7 @@ Connect = Callable[[ApiClient], JobClient]
 
 
 def environment(api: ApiClient) -> dict[str, str]:
-    """The variables with which a user signs."""
+    """Return the environment variables with which a user signs."""
     assert api.credentials
     return {
         "AWS_ACCESS_KEY_ID": api.credentials.access_key_id,
@@ -55,7 +55,7 @@ def test_a_job_is_submitted_waited_for_and_answered(apis: Apis, connect: Connect
 
 
 def test_an_api_key_is_enough(cloud: LocalCloud, stacks: dict[str, Stack], connect: Connect) -> None:
-    # A stack of its own: the quota of the shared one is counted by other tests.
+    # A stack of its own, because other tests use up the quota of the shared one.
     api = deployed(cloud, replace(stacks["with-api-key"], name="jobs-by-key"))
     assert text_of(connect(api).run(BODY))
 
@@ -114,7 +114,7 @@ def test_a_list_of_many_jobs_is_read_to_its_end(apis: Apis, connect: Connect) ->
 
 
 def snippet(language: str) -> str:
-    """The first one of docs/jobs.md in that language."""
+    """Return the first snippet of docs/jobs.md in a language."""
     page = (ROOT / "docs" / "jobs.md").read_text()
     return page.partition(f"```{language}\n")[2].partition("```")[0]
 

@@ -17,7 +17,7 @@ BODY = {"inputs": "The sea is", "parameters": {"max_new_tokens": 3}}
 
 
 def stored(cloud: LocalCloud, stack: Stack) -> set[str]:
-    """The keys of all items and objects that a deployment's jobs have left."""
+    """Return the keys of all items and objects that a deployment's jobs have left."""
     (table,), (bucket,) = (resource_ids(cloud, stack, kind) for kind in ("AWS::DynamoDB::Table", "AWS::S3::Bucket"))
     scan = cloud.client("dynamodb", region=stack.region).get_paginator("scan").paginate(TableName=table)
     listing = cloud.client("s3", region=stack.region).get_paginator("list_objects_v2").paginate(Bucket=bucket)
@@ -89,14 +89,14 @@ def test_an_invalid_page_is_refused(apis: Apis, query: str) -> None:
 
 @pytest.fixture(scope="module")
 def foreign_job(apis: Apis) -> str:
-    """A job of the caller that owns `apis(...)`; the tests ask for it as somebody else."""
+    """Submit a job as the owner; the tests ask for it as another caller."""
     _, _, job = apis("gpt2").call("POST", "/jobs", BODY)
     return str(ended(apis("gpt2"), job)["id"])
 
 
 @pytest.fixture(scope="module")
 def stranger(apis: Apis, cloud: LocalCloud, stacks: dict[str, Stack]) -> ApiClient:
-    """Another IAM user who may call the same API."""
+    """Return another IAM user's client of the same API."""
     return caller_of(cloud, apis("gpt2"), "stranger")
 
 

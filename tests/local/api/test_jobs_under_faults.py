@@ -30,10 +30,9 @@ from support.templates.template_parts import Template, properties
 
 JOBS, CALLERS = 30, 10
 FINAL = {"succeeded", "failed", "expired", "cancelled"}
-# More than the jobs need, and less than what would bring them to their deadlines.
 MOST_MINUTES = 40  # the promise: the deadline, 30 minutes, and two sweeps; a lost look comes back as late as that
 
-# Faults between the parts, each so many times. None may stay unused.
+# Faults between the parts, and how often each is injected. Each must be used.
 EVERYWHERE: list[dict[str, Any]] = [
     # submit is killed after its write, and after it has stored the input
     {"service": "dynamodb", "operation": "TransactWriteItems", "fault": "kill", "function": "ApiRoute", "count": 2},
@@ -63,7 +62,7 @@ IN_MODE: dict[str, list[dict[str, Any]]] = {
 
 @dataclass
 class History:
-    """The callers' view: each job's statuses in order, and the jobs that were accepted or cancelled."""
+    """What the callers saw: each job's statuses in order, and the jobs that were accepted or cancelled."""
 
     seen: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
@@ -80,7 +79,7 @@ class History:
 
 @pytest.fixture(scope="module")
 def faulty_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
-    """A cloud of its own: faults and advances would hit other tests' functions."""
+    """Run a separate cloud, because faults and advances of the clock would hit other tests' functions."""
     with LocalCloud(port=free_port()) as running:
         running.wait_until_ready()
         deploy(running, stacks[ACCOUNT_SETTINGS])
@@ -88,13 +87,13 @@ def faulty_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
 
 
 def without_throttle(template: Template) -> None:
-    """Callers poll as fast as this machine lets them; what remains of errors comes from faults, and faults run out."""
+    """Lift the throttle, because callers poll without pauses. All errors then come from faults, which run out."""
     for setting in properties(template, "ApiGateway::Stage")["MethodSettings"]:
         setting |= {"ThrottlingRateLimit": 10_000, "ThrottlingBurstLimit": 5_000}
 
 
 def injected(faults: OrderedFaults) -> dict[str, int]:
-    """How often each fault has happened."""
+    """Return how often each fault has happened."""
     happened: Counter[str] = Counter()
     for fault in faults.shown():
         names = ("fault", "service", "operation", "function")
@@ -104,15 +103,15 @@ def injected(faults: OrderedFaults) -> dict[str, int]:
 
 @dataclass
 class Callers:
-    """Clients of one API, who try again when it has trouble of its own."""
+    """Callers of one API; they repeat a request after an error of the service."""
 
     client: ApiClient
     history: History
 
     def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> tuple[int, Any]:
-        """Repeat until there is an answer that is not the service's own trouble; a repeated submit has the same key.
+        """Send a request until the answer is not an error of the service; a repeated submit has the same key.
 
-        The clock stands: put forward for each error, it would bring the other callers' jobs to their deadlines.
+        The clock stands still, because an advance for each error would bring other jobs to their deadlines.
         """
         headers = {"content-type": "application/json"} | ({"Idempotency-Key": key} if key else {})
         for _ in range(20):
@@ -123,7 +122,7 @@ class Callers:
         raise AssertionError(f"{method} {path}: only {status}: {answer}")
 
     def submit(self, number: int) -> None:
-        """Submit a job, some of them twice; cancel some."""
+        """Submit a job, some jobs twice, and cancel some of them."""
         chance = Random(number)
         body = {"inputs": f"Job {number} is", "parameters": {"max_new_tokens": chance.randint(1, 20), "seed": number}}
         if number % 15 == 7:
@@ -150,13 +149,13 @@ class Callers:
 
 def kill_model(cloud: LocalCloud, stack: Stack) -> None:
     for container in containers(cloud, stack.name):
-        if container["pid"]:  # one that starts has no process yet
+        if container["pid"]:  # a starting container has no process yet
             with suppress(psutil.NoSuchProcess):
                 psutil.Process(container["pid"]).kill()
 
 
 def is_busy(cloud: LocalCloud, stack: Stack) -> bool:
-    """Whether a model, a function or a message that a function is about to get is at work."""
+    """Return whether a model or a function works, or a message is on its way to a function."""
     sqs = cloud.client("sqs", region=stack.region)
     for queue in resource_ids(cloud, stack, "AWS::SQS::Queue"):
         if "DeadLetters" not in queue:
@@ -169,7 +168,7 @@ def is_busy(cloud: LocalCloud, stack: Stack) -> bool:
 
 
 def finish(callers: Callers, cloud: LocalCloud, stack: Stack) -> None:
-    """Look at all jobs until they have ended; whenever nothing is at work, a minute passes with two sweepers."""
+    """Poll all jobs until they end; whenever nothing works, put the clock forward by a minute with two sweepers."""
     (sweeper,) = (name for name in resource_ids(cloud, stack, "AWS::Lambda::Function") if "EveryMinute" in name)
     functions, minutes = cloud.client("lambda", region=stack.region), 0
     while open_jobs := callers.history.open_jobs():
@@ -203,11 +202,11 @@ def test_no_job_is_lost_or_changed_whatever_fails_between_the_parts(
 
 
 def items_at_rest(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
-    """Every item of the table, once nothing is left to be done for any job."""
+    """Wait until no job has work left, and return every item of the table."""
     (table,) = resource_ids(cloud, stack, "AWS::DynamoDB::Table")
     dynamodb = cloud.client("dynamodb", region=stack.region)
     for _ in range(MOST_MINUTES):
-        # An advance in the middle of a sweep would take the time that the sweep has left.
+        # An advance during a sweep would use up the time that the sweep has left.
         wait_for(lambda: None if is_busy(cloud, stack) else True, "functions at rest")
         pages = dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
         items = [item for page in pages for item in page["Items"]]
@@ -219,7 +218,7 @@ def items_at_rest(cloud: LocalCloud, stack: Stack) -> list[dict[str, Any]]:
 
 
 def check(history: History, items: list[dict[str, Any]], happened: dict[str, int]) -> None:
-    """I1 to I9 of the design, as far as callers and table show them."""
+    """Check invariants I1 to I9 as far as callers and the table show them."""
     jobs = {item["id"]["S"]: item for item in items if item["pk"]["S"].startswith("job#")}
     assert len(history.accepted) == JOBS
     assert history.accepted == set(jobs), "no accepted job is lost, and none was made without being told"

@@ -34,7 +34,7 @@ WHOLE = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What was said of one deployment."""
+    """The findings about one deployment."""
 
     report: Report
 
@@ -56,7 +56,7 @@ class Checker:
     def __call__(
         self, *, caller: Credentials | None = None, in_region: str = REGION, name: str = "asked", **sections: Any
     ) -> Asked:
-        """What the command does, in this process: a start of Python with boto3 takes most of a second."""
+        """Do what the command does, in this process, because a start of Python with boto3 takes most of a second."""
         result = check_file(self.write(name, **sections), ())
         assert result.deployment
         account = Account(lambda service: self.cloud.client(service, region=in_region, credentials=caller))
@@ -69,7 +69,7 @@ class Checker:
         return path
 
     def command(self, path: Path, *more: str, caller: Credentials) -> subprocess.CompletedProcess[str]:
-        """The command itself; boto3 reads where the cloud is."""
+        """Run the command as a process; boto3 finds the cloud by AWS_ENDPOINT_URL."""
         environment = {
             "AWS_ENDPOINT_URL": self.cloud.url,
             "AWS_ACCESS_KEY_ID": caller.access_key_id,
@@ -91,7 +91,7 @@ def check(bare_cloud: LocalCloud, tmp_path: Path) -> Checker:
 
 @pytest.fixture(scope="module")
 def prepared(bare_cloud: LocalCloud) -> None:
-    """An account in which the deployment would start: image, quota, log role."""
+    """Prepare an account in which the deployment would start: image, quota, log role, bootstrap, bucket."""
     put_image(bare_cloud, REGION)
     grant(bare_cloud, TYPE, 2)
     set_log_role(bare_cloud, REGION)
@@ -101,7 +101,7 @@ def prepared(bare_cloud: LocalCloud) -> None:
 
 
 def put_image(cloud: LocalCloud, region: str) -> None:
-    """The local registry is one for all accounts."""
+    """Put the image into the local registry, which all accounts share."""
     ecr = cloud.client("ecr", region=region)
     ecr.create_repository(repositoryName=VERSION.repository)
     ecr.put_image(repositoryName=VERSION.repository, imageManifest="{}", imageTag=VERSION.tag)
@@ -119,7 +119,7 @@ def bootstrap(cloud: LocalCloud, version: str) -> None:
 
 
 def grant(cloud: LocalCloud, instance_type: str, count: int) -> None:
-    """Have the quota of a type changed."""
+    """Set the quota of an instance type."""
     quotas = cloud.client("service-quotas", region=REGION)
     for page in quotas.get_paginator("list_aws_default_service_quotas").paginate(ServiceCode="sagemaker"):
         for quota in page["Quotas"]:
@@ -129,7 +129,7 @@ def grant(cloud: LocalCloud, instance_type: str, count: int) -> None:
 
 
 def start_endpoint(cloud: LocalCloud, name: str, instance_type: str, count: int) -> None:
-    """An endpoint that some other stack has."""
+    """Start an endpoint as another stack would."""
     trust = {"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}
     iam, sagemaker = cloud.client("iam", region=REGION), cloud.client("sagemaker", region=REGION)
     document = {"Version": "2012-10-17", "Statement": [trust]}
@@ -146,7 +146,7 @@ def start_endpoint(cloud: LocalCloud, name: str, instance_type: str, count: int)
 
 
 def put_weights(cloud: LocalCloud, folder: str, files: dict[str, bytes]) -> dict[str, Any]:
-    """The files below s3://<bucket>/<folder>/, and the section `model` that names them."""
+    """Put files below s3://<bucket>/<folder>/, and return the section `model` that names them."""
     s3 = cloud.client("s3", region=REGION)
     for path, body in files.items():
         s3.put_object(Bucket=BUCKET, Key=f"{folder}/{path}", Body=body)
@@ -319,7 +319,7 @@ def subnet_of(ec2: Any, vpc: str, number: int) -> str:
 
 
 def route_out(ec2: Any, vpc: str, subnet: str, **target: str) -> None:
-    """A route table of the subnet's own, whose default route has this target."""
+    """Give the subnet its own route table, whose default route has this target."""
     table = ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
     ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", **target)
     ec2.associate_route_table(RouteTableId=table, SubnetId=subnet)
@@ -328,7 +328,7 @@ def route_out(ec2: Any, vpc: str, subnet: str, **target: str) -> None:
 @pytest.mark.usefixtures("prepared")
 class TestFunctions:
     def test_that_may_not_all_run_at_once_are_counted(self, check: Checker, bare_cloud: LocalCloud) -> None:
-        # All but ten are reserved for a function of somebody else: what a new account may run.
+        # Another function reserves all but ten, which is what a new account may run.
         reserve(bare_cloud, "us-west-1", left=10)
         asked = check(in_region="us-west-1", jobs={"max_waiting": 20, "max_concurrency": 5})
         found = asked.of("function-concurrency")
@@ -362,14 +362,14 @@ class TestFunctions:
 
 
 def request_timeout(cloud: LocalCloud, seconds: int, region: str = REGION) -> None:
-    """Have API Gateway's timeout raised."""
+    """Raise API Gateway's quota for the timeout."""
     quotas = cloud.client("service-quotas", region=region)
     wanted = {"QuotaCode": "L-E5AE38E3", "DesiredValue": 1000 * seconds}
     quotas.request_service_quota_increase(ServiceCode="apigateway", **wanted)
 
 
 def reserve(cloud: LocalCloud, region: str, *, left: int) -> None:
-    """Reserve the concurrency of a region for one function, but for `left`."""
+    """Reserve the region's concurrency for one function, except `left`."""
     functions = cloud.client("lambda", region=region)
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
@@ -430,7 +430,7 @@ class TestWeights:
 def put_manifest(
     cloud: LocalCloud, folder: str, files: dict[str, bytes], *, state: str, model: str = "Qwen/Qwen3-4B"
 ) -> None:
-    """As `stage` writes it."""
+    """Put a manifest as `stage` writes it."""
     weights = f"s3://{BUCKET}/{folder}/"
     listed = [
         {"path": path, "size": len(body), "hub_checksum": "git:1", "part_size": 1 << 24, "upload_id": "1"}

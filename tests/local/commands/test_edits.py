@@ -21,7 +21,7 @@ BASE: Changes = {
     "serving": {"engine": "tgi", "version": "1.4.0"},
     "hosting": {"instance_type": "ml.g5.xlarge", "update_wait_in_seconds": 60},
 }
-# Each over BASE: what is compared and deployed is the step from one to the next.
+# Each set of changes applies to BASE. The test compares and deploys the step from one to the next.
 STEPS: dict[str, Changes] = {
     "watched longer": {"hosting": {"update_wait_in_seconds": 120}},
     "without jobs": {"jobs": {"enabled": False}, "hosting": {"update_wait_in_seconds": 120}},
@@ -42,7 +42,12 @@ PROBES: list[tuple[str, str, Any]] = [
 
 
 class Seen(NamedTuple):
-    """ids: physical ids by logical id. processes: of the model. answered: the probes that the caller may make."""
+    """The observed state of a stack.
+
+    `ids`: physical ids by logical id.
+    `processes`: process ids of the model's containers.
+    `answered`: the probes that the caller may make.
+    """
 
     ids: dict[str, str]
     processes: set[int]
@@ -51,7 +56,7 @@ class Seen(NamedTuple):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stack]:
-    """The stacks of all steps under one name."""
+    """Make the stack of each step, all under one name."""
     stacks = {
         name: stack_of(NAME, over(BASE, changes), tmp_path_factory.mktemp("step"))
         for name, changes in {"base": {}, **STEPS}.items()
@@ -75,7 +80,7 @@ def status(client: ApiClient, method: str, path: str, body: Any) -> int:
 
 
 def told(before: Stack, after: Stack) -> dict[str, set[str]]:
-    """Logical ids by the kind of what `diff` says."""
+    """Return the logical ids of the changes that `diff` reports, by kind."""
     found: dict[str, set[str]] = {}
     for each in classify(before.template, after.template):
         found.setdefault(each.kind, set()).add(each.logical_id)

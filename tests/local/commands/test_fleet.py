@@ -33,7 +33,7 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
 @dataclass
 class Trio:
-    """The fleet, its canary in a unit of its own."""
+    """A fleet whose canary is a unit of its own, and the clients of its accounts."""
 
     cloud: LocalCloud
     organization: Organization
@@ -59,7 +59,7 @@ class Trio:
         self.rendered = render_fleet(app, NAME, self.fleet, "jobs-off", resolution("jobs-off"), sources)
 
     def deploy(self, rendered: RenderedFleet) -> None:
-        """Raises DeployError."""
+        """Deploy the fleet's stack. Raises DeployError."""
         folder = self.folder / str(time.monotonic_ns())
         app = cdk.App(outdir=str(folder))
         FleetStack(app, f"slipway-fleet-{NAME}", rendered=rendered)
@@ -77,7 +77,7 @@ class Trio:
         return dict(stack)
 
     def api(self, account: str, region: str) -> ApiClient:
-        """Of the service in an account and region, as a caller of that account."""
+        """Return a client of the service in an account and region, as a caller of that account."""
         outputs = {each["OutputKey"]: each["OutputValue"] for each in self.stack(account, region)["Outputs"]}
         return connect(self.cloud, outputs, region, deployer=self.organization.deployers[account])
 
@@ -90,14 +90,14 @@ class Trio:
         return str(resource["PhysicalResourceId"])
 
     def retention(self, account: str, region: str) -> int:
-        """Days that the log of the function behind POST /generate is kept."""
+        """Return the days that the log of the function behind POST /generate is kept."""
         group = self.resource(account, region, "ApiGenerateLogGroup")
         logs = self.organization.client("logs", account, region)
         (found,) = logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]
         return int(found["retentionInDays"])
 
     def state(self) -> dict[Place, tuple[str, str]]:
-        """Status and reason of each target, as `slipway fleet status` says."""
+        """Return status and reason of each target, as `slipway fleet status` prints them."""
         found = state_of(NAME, self.fleet, lambda service: self.cloud.client(service, region=REGIONS[0]))
         targets = [target for each in found["stack_sets"] for target in each["targets"]]
         return {(each["account"], each["region"]): (each["status"], each["reason"]) for each in targets}
@@ -116,7 +116,7 @@ def sets(cloud: LocalCloud) -> Sets:
 
 
 def changed(rendered: RenderedFleet, **sections: Any) -> RenderedFleet:
-    """The fleet with other sections of its file."""
+    """Return the fleet with other sections of its file."""
     return replace(rendered, fleet=rendered.fleet.model_copy(update=sections))
 
 

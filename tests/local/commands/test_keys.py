@@ -32,7 +32,7 @@ def slipway(
 
 @pytest.fixture
 def made(api: ApiClient, cloud: LocalCloud, slipway: Command) -> Make:
-    """made(name): a fresh value of a key, in the place of those that live."""
+    """Return a function that makes a fresh value of a named key and deletes the existing ones."""
 
     def make(name: str) -> dict[str, Any]:
         gateway = cloud.client("apigateway", region=api.region)
@@ -56,7 +56,7 @@ def used(slipway: Command, name: str) -> dict[str, Any]:
 
 
 def authorizer_calls(cloud: LocalCloud, api: ApiClient) -> float:
-    """Since the cloud began."""
+    """Count the calls of the authorizer since the cloud began."""
     described = cloud.client("cloudformation", region=api.region).describe_stack_resources(StackName=NAME)
     function = next(
         each["PhysicalResourceId"]

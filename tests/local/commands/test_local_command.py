@@ -54,7 +54,7 @@ def read_until(process: subprocess.Popen[str], words: str) -> str:
 
 
 def family_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """All its descendants."""
+    """Return all descendants of a process."""
     return psutil.Process(process.pid).children(recursive=True)
 
 
@@ -70,7 +70,7 @@ def assert_gone(family: list[psutil.Process]) -> None:
 
 @contextmanager
 def started(deployment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command once it has its answer, and its output until then."""
+    """Start the command; return it with its output once it has printed its answer."""
     process = start(deployment, free_port())
     try:
         yield process, read_until(process, "Ctrl-C stops it")
@@ -123,7 +123,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
 
 
 def called_as_in_the_readme(exports: list[str]) -> Any:
-    """The answer to the README's own curl line, with a body for GPT-2, in a shell with these lines."""
+    """Run these lines and the README's curl line, with a body for GPT-2, in a shell, and return the answer."""
     text = (ROOT / "README.md").read_text()
     (line,) = re.findall(r'^curl -sS --aws-sigv4 "aws:amz:\$AWS_REGION.*?generate"$', text, re.MULTILINE | re.DOTALL)
     line = re.sub("-d '.*?'", """-d '{"inputs": "A list is"}'""", line)
@@ -131,7 +131,7 @@ def called_as_in_the_readme(exports: list[str]) -> Any:
 
 
 def pasted(*lines: str) -> str:
-    """The output of lines in a shell with the activated environment, and without credentials of its own."""
+    """Run lines in a shell with the activated environment and without credentials, and return the output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     return subprocess.run(
@@ -183,10 +183,10 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
 @pytest.mark.parametrize(
     ("deployment", "kind"),
     [
-        ("qwen3-4b", "messages"),  # its engine takes text, too
+        ("qwen3-4b", "messages"),  # its engine also takes text
         ("qwen3-0-6b-ec2", "messages"),
         ("gpt2", "inputs"),
-        ("gpt2-ec2", "prompt"),  # its engine takes chats, and GPT-2 has no template for them
+        ("gpt2-ec2", "prompt"),  # its engine takes chats, but GPT-2 has no chat template
         ("flan-t5-xxl-tgi", "inputs"),
     ],
 )
@@ -300,7 +300,7 @@ def test_a_taken_port_is_told_in_one_sentence() -> None:
 
 
 class _Answering(BaseHTTPRequestHandler):
-    """Answers every path, as another local cloud on that port would, and records them."""
+    """Answers and records every path, as another local cloud on that port would."""
 
     asked: list[str] = []
 

@@ -42,7 +42,7 @@ def slipway(
 
 
 def environment_of(cloud: LocalCloud, api: ApiClient) -> dict[str, str]:
-    """Of a command in a process of its own."""
+    """Return the environment of a command in its own process."""
     return {
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
@@ -68,7 +68,7 @@ class TestVerify:
         self, slipway: Command, cloud: LocalCloud, stacks: dict[str, Stack]
     ) -> None:
         alarms = resource_ids(cloud, stacks[NAME], "AWS::CloudWatch::Alarm")
-        # The local cloud evaluates no metric math, so it does not switch this one off again.
+        # The local cloud does not evaluate metric math, so it does not set this alarm back to OK.
         (alarm,) = (name for name in alarms if "Throttles" in name)
         cloudwatch = cloud.client("cloudwatch", region=stacks[NAME].region)
         cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
@@ -79,7 +79,7 @@ class TestVerify:
     def test_another_configuration_than_the_stacks_is_found(
         self, slipway: Command, api: ApiClient, cloud: LocalCloud
     ) -> None:
-        """As after a rollback by SageMaker that CloudFormation took for a success."""
+        """This happens after a rollback by SageMaker that CloudFormation took for a success."""
         sagemaker, name = cloud.client("sagemaker", region=api.region), endpoint_name(api)
         own = sagemaker.describe_endpoint(EndpointName=name)["EndpointConfigName"]
         variants = sagemaker.describe_endpoint_config(EndpointConfigName=own)["ProductionVariants"]
@@ -111,7 +111,7 @@ def only_failure(outcome: Outcome) -> tuple[str, str]:
 
 @contextmanager
 def running(sagemaker: Any, endpoint: str, config: str, *, instead_of: str) -> Iterator[None]:
-    """The endpoint runs a configuration that is not its stack's."""
+    """Make the endpoint run a configuration that is not its stack's."""
     for name in (config, instead_of):
         sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=name)
         sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})

@@ -1,4 +1,4 @@
-"""`python -m slipway purge` after a destroy: what that stack has left goes, and what others have left stays."""
+"""`python -m slipway purge` after a destroy deletes what that stack left, and nothing that other stacks left."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
 
 def purge(cloud: LocalCloud, stack: Stack, *more: str) -> subprocess.CompletedProcess[str]:
-    """The command as whoever has destroyed the stack calls it; boto3 itself reads where the cloud is."""
+    """Run the command as the user who destroyed the stack; boto3 finds the cloud by AWS_ENDPOINT_URL."""
     environment = {
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
@@ -35,7 +35,7 @@ def purge(cloud: LocalCloud, stack: Stack, *more: str) -> subprocess.CompletedPr
 
 
 def left(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
-    """Tables, buckets and log groups whose names begin with the stack's."""
+    """Return tables, buckets and log groups whose names begin with the stack's name."""
     tables = cloud.client("dynamodb", region=stack.region).list_tables()["TableNames"]
     buckets = cloud.client("s3", region=stack.region).list_buckets()["Buckets"]
     logs = cloud.client("logs", region=stack.region)
@@ -49,7 +49,7 @@ def left(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
 
 
 def hosting(cloud: LocalCloud, stack: Stack) -> set[str]:
-    """The ARNs of the endpoint configurations and models that carry the stack's name."""
+    """Return the ARNs of the endpoint configurations and models that carry the stack's name."""
     tagging = cloud.client("resourcegroupstaggingapi", region=stack.region)
     tag = {"Key": "slipway:deployment", "Values": [stack.name]}
     found = tagging.get_resources(TagFilters=[tag])["ResourceTagMappingList"]
@@ -83,7 +83,7 @@ def test_retained_resources_are_removed_with_all_versions_and_those_of_others_st
     before = sagemaker.describe_endpoint(EndpointName=name)["EndpointConfigName"]
     update(cloud, edited(stacks["gpt2"], tmp_path, limit_requests("16"), stack.name))
     assert hosting(cloud, stack) > first, "an update leaves what it replaces"
-    # As SageMaker may by itself, while CloudFormation holds the update for done.
+    # SageMaker may do so by itself after CloudFormation has finished the update.
     sagemaker.update_endpoint(EndpointName=name, EndpointConfigName=before)
     wait_for(
         lambda: sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"] == "InService" or None, "the way back"
@@ -118,7 +118,7 @@ def test_retained_resources_are_removed_with_all_versions_and_those_of_others_st
     s3 = cloud.client("s3", region=stack.region)
     (bucket,) = remains["buckets"]
     key = s3.list_objects_v2(Bucket=bucket)["Contents"][0]["Key"]
-    s3.delete_object(Bucket=bucket, Key=key)  # of which a version and a marker stay
+    s3.delete_object(Bucket=bucket, Key=key)  # a version and a delete marker stay
     s3.create_multipart_upload(Bucket=bucket, Key="output/unfinished")
 
     purged = purge(cloud, stack, "--yes")

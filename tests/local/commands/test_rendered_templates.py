@@ -27,7 +27,7 @@ def template(stacks: dict[str, Stack], request: pytest.FixtureRequest) -> Portab
 
 @pytest.fixture(scope="module")
 def bucket(cloud: LocalCloud, template: PortableTemplate) -> Iterator[None]:
-    """Holds the archives, and the template, which is too large for a request."""
+    """Make the bucket for the archives and for the template, which is too large for a request."""
     s3, objects = cloud.client("s3", region=REGION), template.archives | {"template": template.body().encode()}
     s3.create_bucket(Bucket=BUCKET)
     for key, content in objects.items():
@@ -39,7 +39,7 @@ def bucket(cloud: LocalCloud, template: PortableTemplate) -> Iterator[None]:
 
 
 def deployed(cloud: LocalCloud, verb: str, parameters: dict[str, str]) -> ApiClient:
-    """verb: create_stack or update_stack."""
+    """Deploy the template. `verb`: create_stack or update_stack."""
     cloudformation = cloud.client("cloudformation", region=REGION)
     getattr(cloudformation, verb)(
         StackName=NAME,

@@ -21,14 +21,14 @@ from support.stacks.deployed_stacks import deployed, edited, resource_ids
 from support.stacks.machines import forget_faults, machines, order_fault, wait_for_state
 from support.templates.template_parts import Template
 
-# As people sent it to the published service.
+# The request that people sent to the published service.
 PUBLISHED = {"prompt": "Hello there", "num_samples": 2, "length": 12, "temperature": 0.7, "top_p": 0.9, "top_n": 40}
 IDLE_MINUTES = 5
 STARTUP_TIMEOUT_IN_SECONDS = 900
 
 
 def sleeps_early(template: Template) -> None:
-    """After five minutes: the shipped thirty take as long here as half of all these tests."""
+    """Let machines sleep after five idle minutes: the shipped thirty would take half of this module's time."""
     text = json.dumps(template).replace("IDLE_MINUTES=30", f"IDLE_MINUTES={IDLE_MINUTES}")
     template.update(json.loads(text.replace('"IDLE_MINUTES": "30"', f'"IDLE_MINUTES": "{IDLE_MINUTES}"')))
 
@@ -63,7 +63,7 @@ def slipway(
 
 
 def services(cloud: LocalCloud, instance: str) -> dict[str, int]:
-    """The processes of the machine's services."""
+    """Return the processes of the machine's services."""
     found: dict[str, int] = machines(cloud)[instance]["services"]
     return found
 
@@ -82,7 +82,7 @@ def status_of(api: ApiClient, job: dict[str, Any]) -> str:
 
 
 def opened_stream(api: ApiClient) -> HTTPResponse:
-    """POST /generate, as its lines arrive."""
+    """Open the stream of a POST /generate."""
     body = json.dumps(PUBLISHED | {"stream": True}).encode()
     return api.open("POST", "/generate", body, {"content-type": "application/json"})
 
@@ -101,7 +101,7 @@ def endpoint(api: ApiClient) -> dict[str, Any]:
 
 
 def assert_answered(api: ApiClient, job: dict[str, Any]) -> None:
-    # Without ?wait=, which looks ever more rarely after a job that has run for long by the cloud's clock.
+    # Without ?wait=: it polls less often the longer a job has run by the cloud's clock.
     wait_for(lambda: status_of(api, job) not in ("queued", "running") or None, "its end")
     found = api.call("GET", f"/jobs/{job['id']}")[2]
     assert found["status"] == "succeeded", found
@@ -109,7 +109,7 @@ def assert_answered(api: ApiClient, job: dict[str, Any]) -> None:
 
 
 def wake(api: ApiClient) -> None:
-    """Until the machine has answered, however it was left."""
+    """Submit a job and wait for its answer, so that the machine is awake."""
     assert_answered(api, submitted(api))
 
 
@@ -117,7 +117,7 @@ def put_to_sleep(cloud: LocalCloud, instance: str) -> None:
     cloud.advance(IDLE_MINUTES * 60)
 
     def asleep() -> bool | None:
-        cloud.advance(20)  # its last look into the queue takes as long, the one before, too
+        cloud.advance(20)  # each of its last two polls of the queue takes 20 s
         return machines(cloud)[instance]["state"] == "stopped" or None
 
     wait_for(asleep, "its end")
@@ -125,7 +125,7 @@ def put_to_sleep(cloud: LocalCloud, instance: str) -> None:
 
 
 def held(cloud: LocalCloud, instance: str) -> int:
-    """The process of the model, which does not go on until SIGCONT."""
+    """Stop the process of the model until it gets SIGCONT, and return its id."""
     model = services(cloud, instance)["slipway-model"]
     os.kill(model, signal.SIGSTOP)
     return model
@@ -316,7 +316,7 @@ def test_a_set_up_that_fails_fails_the_deploy_with_the_end_of_its_log(
 def test_after_a_destroy_a_purge_leaves_nothing(
     cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command
 ) -> None:
-    """The last test on the stack."""
+    """This test runs last, because it destroys the stack."""
     ec2, logs = (cloud.client(service, region=stack.region) for service in ("ec2", "logs"))
     tags = [{"Key": "slipway:deployment", "Value": stack.name}, {"Key": "slipway:machine", "Value": "0"}]
     forgotten = ec2.create_volume(

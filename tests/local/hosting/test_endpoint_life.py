@@ -33,7 +33,7 @@ def environment(template: Template) -> dict[str, str]:
 
 @contextmanager
 def calling(client: ApiClient) -> Iterator[Counter[int]]:
-    """Call again and again until the block ends; counts the statuses."""
+    """Call the API in a loop until the block ends, and count the statuses."""
     statuses: Counter[int] = Counter()
     ended = threading.Event()
 
@@ -134,7 +134,7 @@ def test_a_model_that_dies_between_requests_is_back_at_once(apis: Apis, cloud: L
     (before,) = containers(cloud, "lively")
     process = psutil.Process(before["pid"])
     process.kill()
-    process.wait(60)  # until then it may take a request and die with it
+    process.wait(60)  # until then it may accept a request and lose it when it dies
     statuses = [client.call("POST", "/generate", BODY)[0]]
     deadline = time.monotonic() + 60
     while statuses[-1] != 200 and time.monotonic() < deadline:
@@ -190,7 +190,7 @@ def test_while_an_update_changes_the_engine_the_one_that_answers_judges_the_bodi
     assert (code(old), code(new)) == ((200, None), (400, "unsupported_body"))
     with ThreadPoolExecutor(1) as executor:
         updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change_engine, "changing"))
-        # The new functions pass it on to the old container.
+        # The new functions send it to the old container.
         wait_for(lambda: code(new) == (400, "rejected_by_model") or None, "the new functions")
         wait_for(lambda: len(containers(cloud, "changing")) == 2 or None, "the new instance beside the old one")
         assert code(old) == (200, None)
@@ -202,7 +202,7 @@ def test_while_an_update_changes_the_engine_the_one_that_answers_judges_the_bodi
             answers.append(code(old))
         updating.result()
     answers.append(code(old))
-    assert answers == sorted(answers, key=lambda answer: answer[0])  # never an answer after the first refusal
+    assert answers == sorted(answers, key=lambda answer: answer[0])  # no answer comes after the first refusal
     assert (code(old), code(new)) == ((400, "unsupported_body"), (200, None))
     assert client.call("GET", "/endpoint")[2]["engine"] == "vllm"
 
@@ -237,13 +237,13 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
     def change(template: Template) -> None:
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "32"
         policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
-        policy["TerminationWaitInSeconds"] = 3600  # which the rollback ends
+        policy["TerminationWaitInSeconds"] = 3600  # the rollback ends it
 
     with ThreadPoolExecutor(1) as executor:
         updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change, "alarmed"))
         wait_for(lambda: len(containers(cloud, "alarmed")) == 2 or None, "the new instance beside the old one")
         while not wait([updating], timeout=0.2).done:
-            # Again and again, because without failures it ends by itself.
+            # In a loop, because the alarm ends by itself without failures.
             cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
             cloud.advance(10)
     updating.result()
@@ -340,7 +340,7 @@ def test_a_delete_leaves_nothing_but_the_logs_of_endpoint_and_functions(
     pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=deleted_stack_id(cloudformation))
     deleted = list(pages.search("StackEvents[?ResourceStatus=='DELETE_COMPLETE'].ResourceType"))
     scaling = ["AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::ApplicationAutoScaling::ScalableTarget"]
-    assert deleted[::-1][:3] == [*scaling, "AWS::SageMaker::Endpoint"]  # what bills goes before all else
+    assert deleted[::-1][:3] == [*scaling, "AWS::SageMaker::Endpoint"]  # what costs money goes first
     pages = cloud.client("logs", region=stack.region).get_paginator("describe_log_groups").paginate()
     left = [name for name in pages.search("logGroups[].logGroupName") if "leaving" in name]
     kept = [name for name in left if "/Api" not in name and "/Jobs" not in name]
@@ -350,7 +350,7 @@ def test_a_delete_leaves_nothing_but_the_logs_of_endpoint_and_functions(
 
 
 def names_of(cloud: LocalCloud, stack: Stack) -> dict[str, list[str]]:
-    """The stack's resources that could bill, by service."""
+    """Return the stack's resources that could cost money, by service."""
     listings = {
         "sagemaker": ("list_endpoints", "Endpoints[].EndpointName"),
         "lambda": ("list_functions", "Functions[].FunctionName"),

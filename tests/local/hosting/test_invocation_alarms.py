@@ -1,4 +1,4 @@
-"""Failing invocations raise the alarms of a deployed endpoint; mistakes of callers none that rolls an update back."""
+"""Failing invocations raise a deployed endpoint's alarms; callers' mistakes never raise the rollback alarm."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,8 @@ from local_cloud.cloud import LocalCloud
 from support.stacks.deployed_stacks import deployed, edited
 from support.templates.template_parts import Template
 
-# More than the max_model_len of 8192. LMI 25 calls the first a failure without a reason; the second it answers with
-# 500, and with vLLM's 400 in its words.
+# Both prompts are longer than the max_model_len of 8192. LMI 25 answers the first with a failure that has no reason.
+# It answers the second with 500, and quotes vLLM's 400 in the text.
 FAILING: dict[str, Any] = {"inputs": "word " * 9000}
 MISTAKEN: dict[str, Any] = {"prompt": "word " * 9000}
 MINUTES = 15  # the longest of the periods that an alarm looks at

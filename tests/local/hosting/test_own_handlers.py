@@ -1,4 +1,4 @@
-"""Own handlers with weights in S3: one rank downloads for all, and when it can't, all of them end and say why."""
+"""Own handlers with weights in S3: one rank downloads for all; if it fails, all ranks end and say why."""
 
 import json
 import re
@@ -29,13 +29,13 @@ WEIGHTS = {
     "tokenizer/tokenizer.json": b"{}",
 }
 ENGINES = {"deepspeed": "DeepSpeed", "fastertransformer": "FasterTransformer"}
-# So slow that a rank that did not wait would find no model.
+# Slow enough that a rank that does not wait finds no model.
 SLOW_FILE_IN_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A bucket with the weights below models/bloom/, and keys that may read them."""
+    """A bucket with weights below models/bloom/, and credentials that may read them."""
 
     cloud: LocalCloud
     bucket: str
@@ -47,7 +47,7 @@ class Weights:
         return self.cloud.create_user("handler", statements)
 
     def variables(self, key: Credentials | None = None, **changed: str) -> dict[str, str]:
-        """The environment of a container that reads them."""
+        """Return the environment of a container that reads the weights."""
         key = key or self.key()
         return {
             "MODEL_S3_BUCKET": self.bucket,
@@ -67,7 +67,7 @@ def weights(bare_cloud: LocalCloud) -> Weights:
     s3.create_bucket(Bucket=bucket)
     for name, content in WEIGHTS.items():
         s3.put_object(Bucket=bucket, Key=f"models/bloom/{name}", Body=content)
-    # An empty object, as consoles make for a folder, and a neighbour with a similar name.
+    # The console makes an empty object for a folder. The other object has a similar prefix.
     s3.put_object(Bucket=bucket, Key="models/bloom/tokenizer/", Body=b"")
     s3.put_object(Bucket=bucket, Key="models/bloom-560m/config.json", Body=b"{}")
     return Weights(bare_cloud, bucket)
@@ -75,7 +75,7 @@ def weights(bare_cloud: LocalCloud) -> Weights:
 
 @pytest.fixture
 def slow_s3(bare_cloud: LocalCloud) -> Iterator[S3Recorder]:
-    """The cloud's S3, in which each object takes a moment, as a large one would."""
+    """Proxy the cloud's S3 and delay each object, as a large one would take time."""
 
     def delay(request: S3Request) -> bool:
         if request.operation == "GetObject":
@@ -168,7 +168,7 @@ def test_a_failed_download_ends_every_rank_soon_with_the_reason(
     started = time.monotonic()
     with pytest.raises(LoadError, match=f"cannot be downloaded: .*{reason}"):
         ranks.load({"tensor_parallel_degree": DEGREE}, 600)
-    assert time.monotonic() - started < 60  # boto3 alone may try for 15
+    assert time.monotonic() - started < 60  # boto3's own retries may take 15 s
     # They ended by themselves.
     assert [process.returncode for process in ranks.processes] == [1] * DEGREE
     errors = re.findall(r"^weights\.WeightsError: .*cannot be downloaded: (.*)$", capfd.readouterr().out, re.MULTILINE)
@@ -186,7 +186,7 @@ def test_a_launch_succeeds_after_a_failed_one(weights: Weights, tmp_path: Path) 
 
 
 def test_a_rank_that_starts_late_finds_everything_done(weights: Weights, tmp_path: Path) -> None:
-    # No rank but the first may take part in the download, so it does not matter when the others come.
+    # Only the first rank downloads, so the others may come at any time.
     folder = unpack(HANDLERS / "fastertransformer", properties_of("fastertransformer"), tmp_path / "model")
     environment = environment_of(folder, tmp_path / "tmp", **weights.variables())
     ranks = Ranks(folder, environment, 2)
@@ -204,7 +204,7 @@ def test_a_rank_that_starts_late_finds_everything_done(weights: Weights, tmp_pat
 
 
 def endpoint(name: str, uri: str, allowed: str, environment: dict[str, str]) -> Resources:
-    """An endpoint with this archive as its model data."""
+    """Return the resources of an endpoint with this archive as its model data."""
     container = {
         "Image": f"763104351884.dkr.ecr.{REGION}.amazonaws.com/djl-inference:0.21.0-deepspeed0.8.3-cu117",
         "Environment": environment,
@@ -231,7 +231,7 @@ def endpoint(name: str, uri: str, allowed: str, environment: dict[str, str]) -> 
 
 @pytest.fixture(scope="module")
 def archive(weights: Weights) -> str:
-    """The key of the handler's archive."""
+    """Put the handler's archive into the bucket, and two broken ones; return the key of the good one."""
     content = pack(HANDLERS / "deepspeed", properties_of("deepspeed"))
     s3 = weights.cloud.client("s3", region=REGION)
     s3.put_object(Bucket=weights.bucket, Key="code/model.tar.gz", Body=content)

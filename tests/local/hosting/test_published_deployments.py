@@ -13,7 +13,7 @@ QUESTION = "What is the capital of France?"
 
 
 class Exchange(NamedTuple):
-    """The request of a published system, and a check of the answer's shape."""
+    """A published system's request, and a check of the answer's shape."""
 
     body: dict[str, Any]
     fits: Callable[[Any], bool]

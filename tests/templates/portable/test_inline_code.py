@@ -28,7 +28,7 @@ def inline(stack: Stack, code: Code = "inline") -> TemplateWithoutAssets:
 
 
 def without_code(template: Template) -> Template:
-    """What the two forms share."""
+    """Return the template without what differs between the two forms of code."""
     left = deepcopy(template)
     left.setdefault("Mappings", {}).pop("Code", None)
     for each in left["Resources"].values():

@@ -24,7 +24,7 @@ from support.templates.portable_templates import portable, resolution, synthesiz
 from support.templates.resolved_templates import resolved
 from support.templates.template_parts import Template, all_of, resources
 
-# With switches on and a bucket, which some templates ask for.
+# Some templates have parameters for switches and for the bucket of archives.
 GIVEN = {"DeployEndpoint": "true", "ApiAccessLogs": "true", "ArchiveBucketPrefix": "archives"}
 HOSTING = {
     *("SageMaker::Endpoint", "SageMaker::EndpointConfig", "SageMaker::Model"),
@@ -32,18 +32,18 @@ HOSTING = {
     *("EC2::Instance", "EC2::LaunchTemplate"),
     *("CloudFormation::WaitCondition", "CloudFormation::WaitConditionHandle"),
 }
-WITH_HOSTING = {"CloudWatch::Alarm", "IAM::Policy"}  # of the endpoint alone
-WITHOUT_ENDPOINTS = {"me-central-1", "us-gov-east-1"}  # by CloudFormation's schemas, which cfn-lint carries
+WITH_HOSTING = {"CloudWatch::Alarm", "IAM::Policy"}  # those that concern only the endpoint
+WITHOUT_ENDPOINTS = {"me-central-1", "us-gov-east-1"}  # as the CloudFormation schemas in cfn-lint say
 PSEUDO_PARAMETERS = {
     f"AWS::{each}" for each in ("AccountId", "Partition", "Region", "StackId", "StackName", "URLSuffix")
 }
-# With a name of its own each needs CAPABILITY_NAMED_IAM.
+# With a fixed name, each of these needs CAPABILITY_NAMED_IAM.
 NAMED = {f"AWS::IAM::{each}" for each in ("Role", "User", "Group", "ManagedPolicy", "InstanceProfile")}
 
 
 @pytest.fixture(scope="module")
 def portables(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> dict[str, PortableTemplate]:
-    """Of every shipped deployment and variant; of one that names a region without it, as `render` makes it."""
+    """Render every shipped deployment and variant; as in `render`, without the region that own-image names."""
     given = resolution("own-image")
     others = synthesized({"own-image": given}, tmp_path_factory.mktemp("assembly"))
     return {name: portable({**stacks, **others}[name]) for name in SHIPPED + VARIANTS}
@@ -51,13 +51,13 @@ def portables(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def contents(portables: dict[str, PortableTemplate], templates: dict[str, Template]) -> dict[str, Template]:
-    """Of those and of the account settings."""
+    """Return these templates and that of the account settings by name."""
     settings = without_bootstrap(templates[ACCOUNT_SETTINGS])
     return {**{name: made.content for name, made in portables.items()}, ACCOUNT_SETTINGS: settings}
 
 
 def both(made: PortableTemplate) -> tuple[Template, Template]:
-    """What is deployed without the endpoint or the machines, and with."""
+    """Return what a deploy makes without its endpoint or machines, and with them."""
     asked = {name: value for name, value in GIVEN.items() if name in made.content["Parameters"]} | made.parameters
     return resolved(made.content, asked | {"DeployEndpoint": "false"}), resolved(made.content, asked)
 
@@ -92,7 +92,7 @@ def test_functions_know_whether_there_is_an_endpoint(portables: dict[str, Portab
 
 
 def dangling(sections: Template) -> set[str]:
-    """What resources and outputs refer to, and is not there."""
+    """Return the names to which resources and outputs refer and which do not exist."""
     named = {name for each in walk(sections) if isinstance(each, dict) for name in references(each)}
     return named - {*sections["Resources"], *PSEUDO_PARAMETERS}
 
@@ -123,7 +123,7 @@ def test_no_account_region_or_partition_stands_in_a_template(contents: dict[str,
 
 
 def literals(content: Template) -> set[str]:
-    """Account ids, regions, partitions, the bootstrap; the table of AWS's image accounts and rules over regions may."""
+    """Return literal account ids, regions, partitions and bootstrap names, except in rules and image accounts."""
     accounts = [name for name, rows in content.get("Mappings", {}).items() if "us-east-1" in rows]
     mappings = {name: rows for name, rows in content.get("Mappings", {}).items() if name not in (*accounts, "Code")}
     text = json.dumps({**content, "Mappings": mappings, "Rules": {}})
@@ -145,7 +145,7 @@ def test_stack_sets_and_capability_iam_are_enough(contents: dict[str, Template])
 
 
 def refused(content: Template) -> list[str]:
-    """What stack sets do not take, or take with more than CAPABILITY_IAM only."""
+    """Return what stack sets refuse, or accept only with more than CAPABILITY_IAM."""
     own_names = [
         logical_id
         for logical_id, each in content["Resources"].items()
@@ -192,7 +192,7 @@ def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate
 
 
 def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:
-    """An endpoint that scales from zero, with the page; machines with staged weights, keys, a network, archives."""
+    """Templates with many features: scaling from zero and the page; machines with weights, keys, network, archives."""
     given = resolution("qwen3-4b-async")
     api = given.deployment.api.model_copy(update={"playground": True})
     paged = replace(given, deployment=given.deployment.model_copy(update={"api": api}))

@@ -25,11 +25,11 @@ OF_ORGANIZATION = {
     "StringEquals": {"aws:PrincipalOrgID": "o-a1b2c3d4e5"},
     "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
 }
-DEPLOYMENTS = sorted({*SHIPPED, *VARIANTS} - {"own-image"})  # which the assembly has for one region
+DEPLOYMENTS = sorted({*SHIPPED, *VARIANTS} - {"own-image"})  # the assembly has it for one region
 
 
 def with_switches(template: Template, values: dict[str, str]) -> dict[str, str]:
-    """The values, with endpoint, access logs and a bucket of archives where the template asks for them."""
+    """Return the values, plus endpoint, access logs and a bucket of archives if the template has such parameters."""
     asked = {**ALL_ON, "ArchiveBucketPrefix": "archives"}
     return {name: value for name, value in asked.items() if name in template["Parameters"]} | values
 
@@ -59,7 +59,7 @@ def weights(uri: str, key: str) -> Changes:
     return {"weights": uri, "weights_kms_key_arn": key}
 
 
-# A deployment by its name or its settings, what another one has instead, and the values of parameters that say so
+# Each row: a deployment by name or settings, the changes of another one, and the parameters that express them.
 # beside its own ARNs and ids.
 PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
     "isolated": (
@@ -132,7 +132,7 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
 
 
 class Pairs(NamedTuple):
-    """first and other: resolutions and stacks of both deployments of each pair."""
+    """`first`, `other`: resolution and stack of the two deployments of each pair."""
 
     first: dict[str, tuple[Resolution, Stack]]
     other: dict[str, tuple[Resolution, Stack]]
@@ -140,7 +140,7 @@ class Pairs(NamedTuple):
 
 @pytest.fixture(scope="module")
 def pairs(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-    """The stacks of the assembly, and of settings that no file holds."""
+    """Return the pairs: stacks of the assembly, and new stacks for settings that no file holds."""
     both: tuple[dict[str, Resolution], ...] = ({}, {})
     for name, (base, changes, _) in PAIRS.items():
         settings = resolution(base).deployment.model_dump(exclude_unset=True) if isinstance(base, str) else base
@@ -156,7 +156,7 @@ def pairs(stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def merged(first: Changes, other: Changes) -> Changes:
-    """The first deployment's settings with the other's, setting by setting."""
+    """Return the first deployment's settings, replaced by the other's, setting by setting."""
     return {each: {**first.get(each, {}), **other.get(each, {})} for each in first.keys() | other.keys()}
 
 
@@ -194,7 +194,7 @@ def statements(policy: Any) -> list[dict[str, Any]]:
 def test_the_api_lets_in_callers_of_other_accounts_who_are_named(
     stacks: dict[str, Stack], given: dict[str, str], principals: list[Any], conditions: list[Any]
 ) -> None:
-    """Never all of its own account: there an Allow of the API's policy would do without one of the caller's."""
+    """The policy never allows the whole own account: a caller there would then need no permission of its own."""
     api = properties(resolved_template(portable(stacks["gpt2"]).content, given), "ApiGateway::RestApi")
     denied, *allowed = statements(api["Policy"])
     assert (denied["Effect"], denied["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
@@ -253,7 +253,7 @@ def test_what_can_not_be_changed_is_made_anew_for_another_value(
 
 @pytest.mark.parametrize("name", ["gpt2-ec2", "own-network", "opt-30b", "isolated"])
 def test_rendering_again_with_the_deployments_own_values_replaces_nothing(stacks: dict[str, Stack], name: str) -> None:
-    """A machine's launch template under another id would be another machine."""
+    """The logical id of a launch template must stay: another one would mean another machine."""
     first = portable(stacks[name])
     kept = first.parameters | {"DeployEndpoint": "true", "LogRetentionInDays": "7"}
     assert portable(stacks[name], values=kept).content == first.content
@@ -292,7 +292,7 @@ def test_every_parameter_takes_its_default_and_the_deployments_own_value(stacks:
 
 
 def holds(assertion: Any, values: dict[str, str]) -> bool:
-    """A rule's assertion."""
+    """Return whether a rule's assertion holds."""
     ((name, argument),) = assertion.items()
     if name == "Fn::Or":
         return any(holds(each, values) for each in argument)

@@ -122,7 +122,7 @@ def test_its_alarms_are_on_metrics_of_asynchronous_endpoints(templates: dict[str
     watched = [referred(template, each["AlarmName"]) for each in rollback]
     assert {(each["MetricName"], each["Threshold"], each["DatapointsToAlarm"]) for each in watched} == {
         ("ModelFailures", 0.05, 2),
-        ("ModelTimeouts", 0.99, 3),  # no call is answered for three minutes
+        ("ModelTimeouts", 0.99, 3),  # no invocation is answered for three minutes
     }
     assert {each["Namespace"] for each in watched} == {"Slipway"}
     limits = {(alarm.get("MetricName"), alarm["Threshold"]) for alarm in all_of(template, "CloudWatch::Alarm")}

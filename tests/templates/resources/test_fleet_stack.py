@@ -33,7 +33,7 @@ def stack_set(template: Template, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a synth of the fleet in fleets/, by the app, with cdk-nag."""
+    """Synthesize the fleet in fleets/ by the app, with cdk-nag, and return the folder."""
     folder = tmp_path_factory.mktemp("fleet")
     context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"fleet": "qwen3-4b"}
     environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(folder)}
@@ -144,7 +144,7 @@ def test_in_an_account_that_joins_the_settings_come_first_too() -> None:
     assert automatic["RetainStacksOnAccountRemoval"]
     assert MANAGEMENT in json.dumps(automatic["DependsOn"])
     assert {"Ref": "AccountSettings"} in automatic["DependsOn"][0]["Fn::Join"][1]
-    # The set of a canary of single accounts would serve the account that joins a second time.
+    # If the canary is single accounts, its stack set would serve an account that joins a second time.
     assert stack_set(template, "chat-canary")["Properties"]["AutoDeployment"] == {"Enabled": False}
 
 

@@ -46,7 +46,7 @@ def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, T
     assert uris[0] == uris[1] == uris[2]
     assert "/2021-11-15/functions/" in str(uris[0])
     assert uris[0][-1] == "/response-streaming-invocations"
-    # Until its new deployment the stage of an earlier release calls the function of this id, whose answers are whole.
+    # During an update from an earlier release the old stage still calls the function of this id, which cannot stream.
     assert "ApiGenerateFunction0624A92C" not in templates[name]["Resources"]
 
 
@@ -96,7 +96,7 @@ def test_no_named_key_and_no_secret_is_in_a_template(templates: dict[str, Templa
 
 
 def test_usage_plans_are_made_one_after_the_other(templates: dict[str, Template]) -> None:
-    """API Gateway refuses many at once (429, 409), and CloudFormation makes all that may be made side by side."""
+    """Otherwise CloudFormation makes them side by side, and API Gateway refuses many at once (429, 409)."""
     made = {
         name: set(each.get("DependsOn", []))
         for name, each in templates["with-api-key"]["Resources"].items()
@@ -108,7 +108,7 @@ def test_usage_plans_are_made_one_after_the_other(templates: dict[str, Template]
 
 
 def behind(name: str, made: dict[str, set[str]]) -> set[str]:
-    """The plans that are made before one."""
+    """Return the plans that are made before this one."""
     before = made[name] & made.keys()
     return before.union(*(behind(each, made) for each in before))
 
@@ -140,7 +140,7 @@ def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> Non
 
 
 def called_handler(template: Template, method: dict[str, Any]) -> str:
-    """The handler of the function behind a method."""
+    """Return the handler of the function behind a method."""
     (arn,) = (part for part in method["Integration"]["Uri"]["Fn::Join"][1] if "Fn::GetAtt" in part)
     return str(referred(template, arn)["Handler"].split(".")[-2])
 
@@ -172,7 +172,7 @@ def test_the_playgrounds_function_may_do_nothing_and_knows_no_secret(templates: 
 
 
 def _referred_in(template: Template, function: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every resource that the function's environment names."""
+    """Return every resource that the function's environment names."""
     values = [value for value in function["Environment"]["Variables"].values() if isinstance(value, dict)]
     text = json.dumps(values)
     return [each for name, each in template["Resources"].items() if f'"{name}"' in text]
@@ -326,7 +326,7 @@ def test_alarms_watch_the_api_and_every_function(templates: dict[str, Template],
         "Stage": {"Ref": next(k for k, v in template["Resources"].items() if v["Type"] == "AWS::ApiGateway::Stage")},
     }
     total, *parts = throttles["Metrics"]
-    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)  # a function that nobody called has no data
+    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)  # a function without calls has no data
     assert total["Expression"] == f"SUM([{filled}])"
     assert len(parts) <= 10
     assert (throttles["Threshold"], throttles["TreatMissingData"]) == (0, "notBreaching")

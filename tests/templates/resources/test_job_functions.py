@@ -15,7 +15,7 @@ TOPIC = "arn:aws:sns:us-east-1:111122223333:on-call"
 
 
 def routes(template: Template) -> dict[tuple[str, str], dict[str, Any]]:
-    """The methods of the API by verb and path."""
+    """Return the methods of the API by verb and path."""
 
     def path(reference: Any) -> str:
         part = referred(template, reference)
@@ -70,7 +70,7 @@ def test_one_permission_lets_the_api_call_a_function(templates: dict[str, Templa
     called = {
         logical_id(part)
         for method in all_of(template, "ApiGateway::Method")
-        if method["Integration"]["Type"] != "MOCK"  # API Gateway answers itself
+        if method["Integration"]["Type"] != "MOCK"  # API Gateway itself answers
         for part in method["Integration"]["Uri"]["Fn::Join"][1]
         if "Fn::GetAtt" in part
     }
@@ -133,10 +133,8 @@ def test_each_function_has_its_timeout(templates: dict[str, Template]) -> None:
 @pytest.mark.parametrize(
     ("name", "workers"),
     [
-        (
-            "gpt2",
-            4,
-        ),  # its instance takes eight requests, but a new account runs ten functions, most of them for callers
+        # The instance takes eight requests; but a new account runs ten functions at once, most of them for callers.
+        ("gpt2", 4),
         ("scaled", 4),
         ("small-limits", 2),  # as the deployment says
     ],

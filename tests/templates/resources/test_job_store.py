@@ -46,7 +46,7 @@ def test_the_bucket_is_private_encrypted_versioned_and_takes_tls_only(templates:
 @pytest.mark.parametrize(
     ("name", "days"),
     [
-        ("gpt2", 9),  # 168 h and 1 h, in days, rounded up, and one
+        ("gpt2", 9),  # 168 h and 1 h in days, rounded up, plus one
         ("qwen3-4b-async", 9),  # 168 h and 2 h
         ("small-limits", 2),  # 1 h and 7 minutes
     ],
@@ -56,7 +56,7 @@ def test_no_file_expires_before_its_row(templates: dict[str, Template], name: st
     assert rule == {
         "Status": "Enabled",
         "ExpirationInDays": days,
-        "NoncurrentVersionExpiration": {"NoncurrentDays": days},  # a pinned version may not be the current one
+        "NoncurrentVersionExpiration": {"NoncurrentDays": days},  # a job's pinned version may be an older one
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": days},
     }
 

@@ -27,12 +27,12 @@ def machine_templates(templates: dict[str, Template]) -> list[Template]:
 
 
 def launched(template: Template) -> list[dict[str, Any]]:
-    """What each launch template says."""
+    """Return the data of each launch template."""
     return [each["LaunchTemplateData"] for each in all_of(template, "EC2::LaunchTemplate")]
 
 
 def script(data: dict[str, Any]) -> str:
-    """The user data; a reference stands as its JSON."""
+    """Return the user data as text; each reference stands as its JSON."""
     parts = data["UserData"]["Fn::Base64"]["Fn::Join"][1]
     return "".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
 
@@ -158,7 +158,9 @@ def test_the_variables_are_lines_that_systemd_reads_as_they_are(templates: dict[
 
 def test_user_data_fits_into_what_ec2_takes(templates: dict[str, Template]) -> None:
     for name in MACHINES:
-        assert all(len(script(data)) < 15_000 for data in launched(templates[name]))  # 16 kB once references are set
+        assert all(
+            len(script(data)) < 15_000 for data in launched(templates[name])
+        )  # 16 kB after references are resolved
 
 
 def test_a_deploy_waits_for_the_word_of_each_machine(templates: dict[str, Template]) -> None:
@@ -254,7 +256,7 @@ def test_another_code_of_a_route_makes_no_other_machine(tmp_path: Path) -> None:
 def machines_of(
     changes: dict[str, Changes], folder: Path, functions: Path = ROOT / "lambda_src"
 ) -> dict[str, list[str]]:
-    """Ids of launch templates, waits and their handles, of deployments on EC2 with these changes."""
+    """Return the logical ids of launch templates, wait conditions and handles for each of these changes on EC2."""
     sources = Sources(functions=functions, models=ROOT / "model_src", playground=ROOT / "playground")
     app = cdk.App(outdir=str(folder))
     for name, change in changes.items():

@@ -9,7 +9,7 @@ import pytest
 from support.templates.house_rules import statements_of
 from support.templates.template_parts import Template, functions, logical_id, properties, referred, resources
 
-Grants = dict[str, set[str]]  # places by action
+Grants = dict[str, set[str]]  # resources by action
 
 WORDS = {
     "AWS::DynamoDB::Table": "table",
@@ -26,7 +26,7 @@ HEAR: Grants = {f"sqs:{action}": {"queue"} for action in ("ReceiveMessage", "Del
 SEND: Grants = {"sqs:SendMessage": {"queue"}}
 COLLECT: Grants = CHANGE_ROWS | {
     "s3:GetObject": {"bucket/output/*", "bucket/failure/*"},
-    "s3:ListBucket": {"bucket"},  # or a missing object would look like a forbidden one
+    "s3:ListBucket": {"bucket"},  # without it, S3 answers 403 for a missing object
 }
 DESCRIBE: Grants = {"sagemaker:DescribeEndpoint": {"endpoint"}}
 INVOKE: Grants = {"sagemaker:InvokeEndpoint": {"endpoint"}}
@@ -43,7 +43,7 @@ SUBMIT_TO_MACHINES: Grants = CHANGE_ROWS | READ_RESULTS | {"s3:PutObject": {"buc
 
 
 def both(*parts: Grants) -> Grants:
-    """What any of them allows."""
+    """Return everything that any of these grants allows."""
     return {action: set().union(*(part.get(action, set()) for part in parts)) for action in chain(*parts)}
 
 
@@ -64,7 +64,7 @@ ADVANCE: Grants = both(
     },
 )
 REALTIME: dict[str, Grants] = {
-    "generate": STREAM | SUBMIT | SEND,  # TGI streams, and a job answers while it is not ready
+    "generate": STREAM | SUBMIT | SEND,  # TGI streams; while the endpoint is not ready, a job answers
     "poll_job": POLL,
     "route": both(SHORT, SEND),
     "run_job": CHANGE_ROWS
@@ -114,7 +114,7 @@ WITHOUT_JOBS: dict[str, Grants] = {"generate": STREAM | DESCRIBE, "route": DESCR
 
 
 def place(template: Template, resource: Any) -> str:
-    """A statement's resource in short, such as `bucket/input/*`."""
+    """Return a short form of a statement's resource, such as `bucket/input/*`."""
     if "Fn::GetAtt" in resource or "Ref" in resource:
         kind = template["Resources"][logical_id(resource)]["Type"]
         is_end = kind == "AWS::SQS::Queue" and "RedrivePolicy" not in referred(template, resource)
@@ -129,7 +129,7 @@ def place(template: Template, resource: Any) -> str:
 
 
 def grants(template: Template, role: str) -> tuple[Grants, set[str]]:
-    """The permissions of a role, apart from log groups, and the log groups that it may write to."""
+    """Return a role's permissions without those on log groups, and the log groups to which it may write."""
     found: Grants = {}
     log_groups = set()
     for resource in template["Resources"].values():

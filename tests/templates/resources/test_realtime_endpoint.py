@@ -26,17 +26,17 @@ from support.templates.template_parts import (
 )
 
 METRICS = {"Invocation5XXErrors", "InvocationModelErrors", "ModelLatency"}
-# Callers can't raise them: SageMaker's metrics of errors count their mistakes, too.
+# Callers can't raise these alarms, unlike alarms on SageMaker's error metrics, which also count callers' mistakes.
 FAILURES, LATENCY = {("Slipway", "ModelFailures"), ("Slipway", "ModelTimeouts")}, {("AWS/SageMaker", "ModelLatency")}
 
 
 def role_statements(template: Template) -> list[dict[str, Any]]:
-    """The statements of all policies of the model's role."""
+    """Return the statements of all policies of the model's role."""
     return [statement for document in policies(template, "Endpoint") for statement in document["Statement"]]
 
 
 def rollback_alarms(template: Template) -> list[str]:
-    """The logical ids of the alarms that roll an update back."""
+    """Return the logical ids of the alarms that roll an update back."""
     configuration = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["AutoRollbackConfiguration"]
     return [alarm["AlarmName"]["Ref"] for alarm in configuration["Alarms"]]
 
@@ -100,7 +100,7 @@ def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(
 def test_an_update_has_time_for_its_start(templates: dict[str, Template]) -> None:
     policy = properties(templates["gpt2"], "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
     assert 900 + 900 <= policy["MaximumExecutionTimeoutInSeconds"] <= 28800
-    # CloudFormation's schema asks for the type alone, the API for both (botocore, TrafficRoutingConfig).
+    # CloudFormation's schema requires only the type; the API requires both (botocore, TrafficRoutingConfig).
     assert policy["TrafficRoutingConfiguration"] == {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}
 
 
@@ -154,7 +154,7 @@ def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(
     dimensions = [{each["Name"]: each["Value"] for each in metric["Dimensions"]} for metric in metrics]
     assert [each["InstanceType"] for each in dimensions] == ["ml.g6.2xlarge", "ml.g5.2xlarge", "ml.g6e.2xlarge"]
     assert all(each.keys() == {"EndpointName", "VariantName", "InstanceType"} for each in dimensions)
-    # A type without instances has no data, and a sum of series has none where one of them has none.
+    # A type without instances has no data, and a sum has no data where one of its series has none.
     assert busiest["Expression"] == "MAX([FILL(type1, 0), FILL(type2, 0), FILL(type3, 0)])"
     assert [each["ReturnData"] for each in (*types, busiest)] == [False, False, False, True]
 
@@ -163,7 +163,7 @@ def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(
 def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template], name: str) -> None:
     (alarm,) = idle_alarms(templates[name])
     stats = {each["Id"]: each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each}
-    # Metrics that both kinds of endpoints have; without requests, or instances, there is no data.
+    # Both kinds of endpoints have these metrics. Without requests or instances there is no data.
     names = {each: stat["Metric"]["MetricName"] for each, stat in stats.items()}
     assert names == {"calls": "ModelLatency", "running": "CPUUtilization"}
     assert {(stat["Stat"], stat["Period"]) for stat in stats.values()} == {("SampleCount", 3600)}
@@ -252,7 +252,7 @@ def test_other_artefacts_are_allowed_by_another_policy_beside_the_first() -> Non
 
 
 def artefact_policies(weights: str) -> set[str]:
-    """The logical ids of the policies that let the role read these weights."""
+    """Return the logical ids of the policies that let the role read these weights."""
     stack = cdk.Stack(cdk.App(), "stack")
     log_group = LogGroup(stack, "LogGroup", retention_in_days=Logs().retention_in_days)
     role = ExecutionRole(stack, "Role", log_group=log_group)
@@ -309,7 +309,7 @@ def test_nothing_is_created_after_the_endpoint_but_its_scaling(templates: dict[s
 
 
 def created_before(template: Template, resource: str) -> set[str]:
-    """The resources that CloudFormation creates before this one: those that it names, and those that they name."""
+    """Return the resources that CloudFormation creates before this one: all that it names, directly or indirectly."""
     found: set[str] = set()
     left = [resource]
     while left:
@@ -321,7 +321,7 @@ def created_before(template: Template, resource: str) -> set[str]:
 
 
 def named_by(part: Any) -> set[str]:
-    """The logical ids that a resource depends on, by DependsOn, Ref, Fn::GetAtt or Fn::Sub."""
+    """Return the logical ids on which a resource depends, by DependsOn, Ref, Fn::GetAtt or Fn::Sub."""
     if isinstance(part, list):
         return {name for each in part for name in named_by(each)}
     if not isinstance(part, dict):

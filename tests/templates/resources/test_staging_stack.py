@@ -30,7 +30,7 @@ def template(templates: dict[str, Template]) -> Template:
 
 @pytest.fixture
 def source(assembly: Path) -> Path:
-    """The folder that becomes the build's source."""
+    """Return the folder that becomes the build's source."""
     (asset,) = next(stack.assets for stack in read_stacks(assembly) if stack.name == STAGING)
     return asset.source
 
@@ -131,7 +131,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(resource: Any) -> str:
-    """A statement's resource as text, references by their beginning."""
+    """Return a statement's resource as text; a reference is shown by its beginning."""
     if isinstance(resource, str):
         return resource
     if "Fn::GetAtt" in resource:

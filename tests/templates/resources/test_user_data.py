@@ -1,4 +1,4 @@
-"""The script of a machine's first start, run by bash with stand-ins for `aws` and `curl`: it tells how it ended."""
+"""The script of a machine's first start reports how it ended; bash runs it with stand-ins for `aws` and `curl`."""
 
 import json
 import os
@@ -33,7 +33,7 @@ esac
 
 @dataclass(frozen=True)
 class Outcome:
-    """status: of the script. signal: its bytes, as CloudFormation would get them."""
+    """The end of a script. `status`: its exit status. `signal`: the bytes that CloudFormation would get."""
 
     status: int
     signal: bytes
@@ -48,9 +48,10 @@ class Outcome:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """The script with a set-up of these lines; None = an archive without one.
+    """Run the script with a set-up of these lines; None means an archive without a set-up.
 
-    timeout: of CloudFormation's wait, in seconds. denied: how often S3 refuses the archive first.
+    `timeout`: seconds that CloudFormation waits for the signal.
+    `denied`: how often S3 refuses the archive before it gives it.
     """
 
     def start(set_up: str | None, *, timeout: int = 900, denied: int = 0) -> Outcome:
