@@ -84,7 +84,7 @@ def test_an_edited_message_is_sent_again_without_what_followed(visit: Visit, api
     assert sent(api) == ["Three"]
 
 
-def test_an_edit_that_is_left_changes_nothing(visit: Visit, api: StandInApi) -> None:
+def test_an_abandoned_edit_changes_nothing(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     say(page, "One")
     page.get_by_role("button", name="Edit message 1").click()
@@ -94,7 +94,7 @@ def test_an_edit_that_is_left_changes_nothing(visit: Visit, api: StandInApi) -> 
     assert len(api.called("POST chat/completions")) == 1
 
 
-def test_an_edited_answer_is_what_the_model_is_told_it_said(visit: Visit, api: StandInApi) -> None:
+def test_an_edited_answer_is_sent_in_place_of_the_models_own(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     say(page, "One")
     say(page, "Two")
@@ -118,7 +118,7 @@ def test_a_retry_asks_again_for_the_answer(visit: Visit, api: StandInApi) -> Non
     assert sent(api) == ["One"]
 
 
-def test_of_several_answers_the_chosen_one_is_gone_on_with(visit: Visit, api: StandInApi) -> None:
+def test_a_chat_continues_with_the_chosen_answer(visit: Visit, api: StandInApi) -> None:
     api.answers["POST chat/completions"] = lambda call: (200, {}, chat_chunks([str(call.body["seed"])]))
     page = visit(api.url)
     page.get_by_label("Samples", exact=True).fill("2")
@@ -141,7 +141,7 @@ def test_a_message_that_got_no_answer_goes_back_to_where_it_was_written(visit: V
     expect(page.locator(".turn")).to_have_count(0)
 
 
-def test_an_answer_without_a_word_is_said_to_be_none(visit: Visit, api: StandInApi) -> None:
+def test_an_empty_answer_is_shown_as_no_answer(visit: Visit, api: StandInApi) -> None:
     api.answers["POST chat/completions"] = lambda _: (200, {}, chat_chunks([""], end="tool_calls"))
     page = visit(api.url)
     page.get_by_label("Message", exact=True).fill("One")

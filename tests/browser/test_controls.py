@@ -79,7 +79,7 @@ def test_every_control_reaches_the_engine_under_its_own_name(
         assert sent_by(page, api) == expected
 
 
-def test_what_is_off_is_not_sent_and_zero_temperature_is_greedy(visit: Visit) -> None:
+def test_a_control_that_is_off_is_not_sent_and_zero_temperature_is_greedy(visit: Visit) -> None:
     with standing_in(bodies=["inputs"], parameters={"temperature": {"exclusive_minimum": 0}}) as api:
         page = visit(api.url)
         fill(page, prompt="Far", length="5", temperature="0", top_k="0", top_p="1", seed="")
@@ -101,7 +101,7 @@ WRONG = [
 ]
 
 
-def test_a_wrong_value_is_told_beside_its_control_and_never_sent(visit: Visit) -> None:
+def test_a_wrong_value_is_explained_beside_its_control_and_never_sent(visit: Visit) -> None:
     parameters = {"max_new_tokens": {"maximum": 1023}, "top_p": {"exclusive_minimum": 0.3}}
     with standing_in(parameters=parameters) as api:
         page = visit(api.url)
@@ -120,7 +120,7 @@ def test_a_wrong_value_is_told_beside_its_control_and_never_sent(visit: Visit) -
         assert len(sent_by(page, api)) == 1
 
 
-def test_an_empty_prompt_is_told_and_never_sent(visit: Visit) -> None:
+def test_an_empty_prompt_is_explained_and_never_sent(visit: Visit) -> None:
     with standing_in() as api:
         page = visit(api.url)
         page.locator("#generate").click()

@@ -230,7 +230,7 @@ def test_a_body_that_is_cut_off_makes_no_job(proxy: SigningProxy) -> None:
     assert b"body_cut_off" in answer
 
 
-def test_a_request_that_is_none_is_told_what_it_is(proxy: SigningProxy) -> None:
+def test_a_malformed_request_line_is_refused_with_a_reason(proxy: SigningProxy) -> None:
     with socket.create_connection(("127.0.0.1", proxy.server_port), timeout=60) as connection:
         connection.sendall(b"GET / HTTP/nonsense\r\n\r\n")
         assert b"The request can't be read" in connection.makefile("rb").read()

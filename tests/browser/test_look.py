@@ -48,7 +48,7 @@ def test_axe_finds_nothing_serious(visit: Visit, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_conversation_is_for_everybody_too(visit: Visit, scheme: str, width: int) -> None:
+def test_a_conversation_is_accessible_too(visit: Visit, scheme: str, width: int) -> None:
     answers: dict[str, Answerer] = {"POST chat/completions": lambda _: (200, {}, chat_chunks([MARKDOWN]))}
     with StandInApi(answers, streams=["chat"], chat_template=True) as api:
         viewport = {"width": width, "height": 740}
@@ -87,7 +87,7 @@ def test_dark_and_light_follow_the_reader(visit: Visit) -> None:
     assert grounds["light"] == "rgb(242, 245, 246)"
 
 
-def test_who_wants_no_motion_gets_none(visit: Visit) -> None:
+def test_nothing_moves_for_a_reader_who_wants_no_motion(visit: Visit) -> None:
     with StandInApi({}) as api:
         page = visit(api.url, reduced_motion="reduce")
         assert page.locator("#picture rect").first.evaluate("bar => getComputedStyle(bar).transitionDuration") == "0s"

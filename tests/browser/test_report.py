@@ -71,7 +71,7 @@ def test_plots_have_one_size_however_many_there_are(read_report: Callable[..., P
     assert len({width for each in widths for width in each}) == 1
 
 
-def test_a_name_stays_a_name(read_report: Callable[..., Page]) -> None:
+def test_a_name_with_html_stays_text(read_report: Callable[..., Page]) -> None:
     page = read_report(RUNS["evil"], bypass_csp=True)  # so that the policy is not what stops it
     expect(page).to_have_title(f"{EVIL}: load test")
     assert page.locator("script, main img").count() == 0

@@ -168,7 +168,7 @@ def test_a_stop_before_the_job_has_a_name_cancels_it_once_it_has(visit: Visit, a
     assert [call.path for call in api.called("DELETE jobs/")] == ["jobs/job1"]
 
 
-def test_without_jobs_a_stop_gives_the_call_up(visit: Visit) -> None:
+def test_without_jobs_a_stop_aborts_the_call(visit: Visit) -> None:
     never = threading.Event()
     with StandInApi({"POST generate": lambda _: (never.wait(), (200, {}, "late"))[1]}, jobs=False) as api:
         page = visit(api.url)
@@ -207,7 +207,7 @@ def test_a_job_that_failed_shows_its_error(visit: Visit, api: StandInApi, jobs: 
 
 
 @pytest.mark.parametrize("code", ["quota_exceeded", "daily_tokens_exceeded"])
-def test_a_limit_that_waiting_does_not_mend_is_an_error_at_once(visit: Visit, api: StandInApi, code: str) -> None:
+def test_a_limit_that_does_not_pass_soon_is_an_error_at_once(visit: Visit, api: StandInApi, code: str) -> None:
     error = {"error": {"code": code, "message": "Used up."}}
     api.answers["POST jobs"] = lambda _: (429, {"retry-after": "10"}, error)
     page = visit(api.url)
@@ -265,7 +265,7 @@ def test_a_prompt_that_is_too_large_is_marked(visit: Visit, api: StandInApi) -> 
     expect(page.locator("#prompt-hint")).to_have_text("The body is too large.")
 
 
-def test_a_lost_connection_is_told(visit: Visit, api: StandInApi) -> None:
+def test_a_lost_connection_is_shown(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     page.context.set_offline(True)
     begin(page)

@@ -124,7 +124,7 @@ def test_a_stream_that_breaks_off_is_an_error_beside_what_came(visit: Visit) -> 
         expect(page.locator("#phase")).to_have_text("Failed")
 
 
-def test_an_error_within_a_stream_is_told(visit: Visit) -> None:
+def test_an_error_within_a_stream_is_shown(visit: Visit) -> None:
     events = [next(chat_chunks(["Half"])), b'data: {"error": {"code": "model_error", "message": "It broke."}}\n\n']
     with StandInApi({"POST chat/completions": lambda _: (200, {}, iter(events))}, **CHAT) as api:
         page = visit(api.url)

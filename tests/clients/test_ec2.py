@@ -52,7 +52,7 @@ def test_langchain_streams_with_usage(ec2: Served) -> None:
 
 
 @pytest.mark.parametrize("more", [{"tools": [WEATHER]}, {"logprobs": True}, {"frequency_penalty": 0.5}])
-def test_what_the_engine_cannot_do_is_refused_by_name(ec2: Served, more: dict[str, Any]) -> None:
+def test_a_field_that_the_engine_cannot_serve_is_refused_by_name(ec2: Served, more: dict[str, Any]) -> None:
     with pytest.raises(openai.BadRequestError) as raised:
         sdk(ec2).chat.completions.create(**ASKED | more)
     assert (raised.value.code, raised.value.param) == ("invalid_parameter", *more)

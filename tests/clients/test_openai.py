@@ -87,7 +87,7 @@ def test_a_prompt_is_echoed_and_may_have_nothing_after_it(served: Mapping[str, S
 
 
 @pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "llama-cpp"])
-def test_usage_comes_last_for_those_who_ask(served: Mapping[str, Served], name: str) -> None:
+def test_usage_comes_last_if_it_is_asked_for(served: Mapping[str, Served], name: str) -> None:
     asked = ASKED | {"model": CHATTING[name], "stream_options": {"include_usage": True}}
     *others, last = list(sdk(served[name]).chat.completions.create(**asked, stream=True))
     assert last.choices == []
@@ -99,7 +99,7 @@ def test_usage_comes_last_for_those_who_ask(served: Mapping[str, Served], name: 
 
 @pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "llama-cpp", "ec2"])
 @pytest.mark.usefixtures("ec2")
-def test_what_frameworks_send_unasked_passes_whole_and_streamed(served: Mapping[str, Served], name: str) -> None:
+def test_fields_that_frameworks_add_are_accepted_whole_and_streamed(served: Mapping[str, Served], name: str) -> None:
     asked = ASKED | UNASKED | {"model": ""}
     assert sdk(served[name]).chat.completions.create(**asked).choices[0].message.content
     options = {"stream": True, "stream_options": {"include_usage": True}}

@@ -52,9 +52,7 @@ def test_a_bad_parameter_is_a_bad_request_with_its_name(lmi: Served, stream: boo
 @pytest.mark.parametrize("name", ["lmi", "tgi", "vllm", "sglang", "ec2"])
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.usefixtures("ec2")
-def test_a_prompt_that_is_too_long_is_told_as_openai_does(
-    served: Mapping[str, Served], name: str, stream: bool
-) -> None:
+def test_a_prompt_that_is_too_long_gets_openais_error(served: Mapping[str, Served], name: str, stream: bool) -> None:
     client, asked = sdk(served[name]), ASKED | {"messages": [{"role": "user", "content": "word " * 9000}]}
     with pytest.raises(openai.APIError) as raised:
         list(client.chat.completions.create(**asked, stream=stream))
@@ -64,7 +62,7 @@ def test_a_prompt_that_is_too_long_is_told_as_openai_does(
 
 
 @pytest.mark.parametrize("name", ["tgi", "sglang", "ec2"])
-def test_an_engine_that_takes_any_name_of_a_model_does_so_here(served: Mapping[str, Served], name: str) -> None:
+def test_an_engine_that_accepts_any_model_name_does_so_here(served: Mapping[str, Served], name: str) -> None:
     asked = ASKED | {"model": "dummy"}
     assert {chunk.model for chunk in sdk(served[name]).chat.completions.create(**asked, stream=True)} == {MODEL}
 

@@ -133,7 +133,7 @@ def test_a_request_that_fails_takes_no_other_along(weights: Path, alone: Callabl
     assert failed_with == [5, 1]
 
 
-def test_who_met_too_little_memory_in_company_begins_again_without(
+def test_a_request_that_ran_out_of_memory_in_a_batch_begins_again_alone(
     weights: Path, alone: Callable[[dict[str, Any]], Any]
 ) -> None:
     watched = WatchedBatching(weights)

@@ -38,7 +38,9 @@ def test_a_folder_of_this_machine_is_linked(weights: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("kept", "reason"), [([], "config.json"), (["config.json", "tokenizer.json"], "safetensors")])
-def test_what_is_no_model_ends_with_one_line(weights: Path, tmp_path: Path, kept: list[str], reason: str) -> None:
+def test_a_folder_that_is_not_a_model_ends_with_one_line(
+    weights: Path, tmp_path: Path, kept: list[str], reason: str
+) -> None:
     folder, home = tmp_path / "folder", tmp_path / "home"
     folder.mkdir()
     home.mkdir()

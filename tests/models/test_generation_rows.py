@@ -135,7 +135,7 @@ CONVOLUTION = {"layer_types": ["conv", "full_attention"]}
         ("Lfm2", {**SHARED_KEYS, **CONVOLUTION}, torch.float64),  # a layer's state is no key-value cache
     ],
 )
-def test_other_architectures_are_batched_alike(name: str, settings: dict[str, Any], dtype: Any) -> None:
+def test_other_architectures_are_batched_in_the_same_way(name: str, settings: dict[str, Any], dtype: Any) -> None:
     torch.manual_seed(3)
     configuration = getattr(transformers, f"{name}Config")(**settings, eos_token_id=None)
     own = getattr(transformers, f"{name}ForCausalLM")(configuration).to(dtype).eval()
@@ -187,7 +187,7 @@ def test_each_prompt_is_read_once_and_ended_rows_cost_nothing(
     assert shapes == [(2, max(len(first), len(second))), (4, 1), (3, 1), (2, 1)]
 
 
-def test_a_row_that_nobody_wants_is_left_unfinished(model: LanguageModel) -> None:
+def test_a_row_without_a_waiting_caller_is_left_unfinished(model: LanguageModel) -> None:
     kept, left = (row(model, tokens(model, PROMPTS[0])) for _ in range(2))
     left.is_wanted = lambda: False
     decoded(model, left, kept)

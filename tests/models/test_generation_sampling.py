@@ -43,7 +43,7 @@ def test_a_flat_distribution_keeps_a_nucleus_of_thousands() -> None:
     assert (shares > 0).sum(-1).tolist() == pytest.approx([4500, 4500], abs=1)
 
 
-def test_temperature_0_takes_the_most_likely() -> None:
+def test_temperature_0_takes_the_most_likely_token() -> None:
     logits = torch.tensor([LIKELIHOODS, LIKELIHOODS[::-1]]).log()
     assert draw(logits, GREEDY, [torch.Generator(), torch.Generator()]) == [1, 2]
 

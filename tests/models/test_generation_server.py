@@ -122,7 +122,7 @@ def test_a_bad_request_is_400_and_names_the_field(server: GenerationServer, docu
         ("POST", "/invocations", b"", 400),
     ],
 )
-def test_wrong_http_gets_an_error_of_the_4xx_or_501(
+def test_malformed_http_gets_a_4xx_or_501(
     server: GenerationServer, method: str, path: str, body: bytes | None, status: int
 ) -> None:
     assert server.ask(method, path, body).status == status
@@ -207,7 +207,7 @@ def test_requests_that_wait_are_answered_together_and_each_as_if_alone(
     assert any(message.startswith("4 requests, 5 samples") for message in caplog.messages)
 
 
-def test_the_model_stops_working_for_who_hangs_up(weights: Path) -> None:
+def test_the_model_stops_work_for_a_caller_that_hangs_up(weights: Path) -> None:
     held = HeldModel(weights)
     with held.served() as client:
         caller = http.client.HTTPConnection("127.0.0.1", client.port)

@@ -122,7 +122,7 @@ def config_of(model_type: str) -> tuple[Any, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("model_type", PLAIN)
-def test_facts_are_what_the_class_says(model_type: str) -> None:
+def test_the_facts_of_a_lock_are_those_of_the_class(model_type: str) -> None:
     config, saved = config_of(model_type)
     text = config.get_text_config(decoder=True)
     found = facts_of(saved)
@@ -142,7 +142,7 @@ def test_facts_are_what_the_class_says(model_type: str) -> None:
 
 
 @pytest.mark.parametrize("model_type", HYBRIDS)
-def test_of_a_hybrid_the_layers_with_a_cache_are_counted(model_type: str) -> None:
+def test_only_layers_with_a_cache_of_a_hybrid_model_are_counted(model_type: str) -> None:
     assert facts_of(config_of(model_type)[1])["layers"] == HYBRIDS[model_type]
 
 

@@ -68,7 +68,7 @@ def test_a_seed_repeats_what_sampling_gives(handler: OwnHandler) -> None:
         ({"max_new_tokens": -1}, "max_new_tokens"),
     ],
 )
-def test_what_generate_refuses_is_djl_s_error(handler: OwnHandler, parameters: dict[str, Any], reason: str) -> None:
+def test_a_refusal_of_generate_is_djl_s_error(handler: OwnHandler, parameters: dict[str, Any], reason: str) -> None:
     status, answer = ask(handler, {"inputs": PROMPTS[0], "parameters": parameters})
     assert (status, reason in answer["error"]) == (424, True)
     assert outputs(handler, PROMPTS[0], **GREEDY)

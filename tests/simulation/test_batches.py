@@ -30,7 +30,7 @@ def ends(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_fault_costs_a_line(mode: str) -> None:
+def test_no_fault_loses_a_line_of_a_batch(mode: str) -> None:
     """`make chaos` runs many of these."""
     world = run(mode=mode, seed=2, batches=3)
     assert set(ends(world)) <= {"completed", "cancelled", "expired"}

@@ -98,7 +98,7 @@ def test_a_place_given_back_twice_is_one_place_and_an_empty_item_stays_small() -
     assert table.item == {"pk": {"S": "waiting"}}
 
 
-def test_where_no_caller_may_wait_nothing_is_written() -> None:
+def test_without_waiting_callers_nothing_is_written() -> None:
     table = Places(most=0)
     assert (table.take(ALICE), table.writes) == (None, 0)
 

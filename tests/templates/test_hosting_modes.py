@@ -61,7 +61,7 @@ def test_every_mode_of_a_deployment_has_its_construct() -> None:
     assert set(HOSTING_MODES) == MODES
 
 
-def test_the_mode_is_chosen_by_in_these_places_only() -> None:
+def test_code_chooses_by_the_mode_in_these_places_only() -> None:
     assert places(ROOT) == set(PLACES)
 
 

@@ -23,7 +23,7 @@ IN_ALL_REGIONS = (
 )
 
 
-def test_both_packs_of_nag_ran_and_left_nothing_open(nag_report: dict[str, Any]) -> None:
+def test_both_packs_of_nag_ran_and_found_nothing(nag_report: dict[str, Any]) -> None:
     packs = {report["pluginName"]: report for report in nag_report["pluginReports"]}
     assert {"AwsSolutions", "Serverless"} <= set(packs)
     assert [violation for report in packs.values() for violation in report["violations"]] == []

@@ -38,7 +38,7 @@ def test_functions_raise_each_code_of_their_table_and_no_other() -> None:
     assert {*raised(), *computed} == {code for codes in error_codes.CODES.values() for code in codes}
 
 
-def test_every_code_stands_at_some_route_and_no_code_of_files_batches_or_jobs_at_another() -> None:
+def test_every_error_code_stands_at_the_routes_that_answer_it() -> None:
     listed = {
         (int(status), code, path)
         for path, methods in PATHS.items()

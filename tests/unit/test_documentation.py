@@ -1,4 +1,4 @@
-"""What README.md and docs/ say holds: the example deploys without a warning, and every link leads somewhere."""
+"""README.md and docs/ are true: the example deploys without a warning, and every link leads somewhere."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_the_example_of_the_readme_has_neither_error_nor_warning(tmp_path: Path)
     assert [each for each in findings if each.level != "note"] == []
 
 
-def test_the_example_of_a_fleet_is_one(tmp_path: Path) -> None:
+def test_the_example_of_a_fleet_is_valid(tmp_path: Path) -> None:
     (file := tmp_path / "chat.yaml").write_text(
         re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "fleet.md").read_text(), re.DOTALL)[0]
     )
@@ -29,7 +29,7 @@ def test_the_example_of_a_fleet_is_one(tmp_path: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Of its headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

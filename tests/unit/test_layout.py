@@ -1,4 +1,4 @@
-"""The house stays as it was drawn: imports run one way, and the two sides of the functions agree."""
+"""Imports run one way, as docs/architecture.md draws them, and templates and functions agree with each other."""
 
 import ast
 import importlib.util
@@ -21,7 +21,7 @@ from slipway.reference.generated_files import files
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 FACTS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.resolution"}
-# They read files; what a construct gets is read already.
+# These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
 JUDGES = {*FACTS, *READERS, "llm_hosting.archive", "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
@@ -30,7 +30,7 @@ CONSTRUCTS = {
     "llm_hosting",
     *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
 }
-# Rows and keys of callers that the functions write and the operator's verbs read.
+# The functions write these rows and keys; the operator's verbs read them.
 ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
 ALLOWED: dict[str, set[str]] = {
     "llm_hosting.archive": set(),
@@ -66,7 +66,7 @@ SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT / "tests", ROOT)
 
 
 def dotted(path: Path) -> str:
-    """A module by the name it is imported with."""
+    """Return the name by which a module is imported."""
     root = next(root for root in SOURCE_ROOTS if path.is_relative_to(root))
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
@@ -108,7 +108,7 @@ def layer(module: str) -> str | None:
 
 
 def wrong_imports(module: str, names: Iterable[str]) -> list[str]:
-    """Those that the module's layer may not import; the packages around the module are always imported with it."""
+    """Return the imports that the module's layer forbids. The packages around a module are always imported with it."""
     own = layer(module)
     assert own, f"{module} belongs to no layer"
     return [
@@ -206,7 +206,7 @@ def calls(tree: ast.Module) -> set[str]:
     return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
 
-def test_no_module_imports_one_that_serves_which_would_begin_a_loop_within_the_loop() -> None:
+def test_no_module_imports_a_module_that_serves() -> None:
     serving = {
         name for name in MODULES if name.startswith("inference_api.handlers.") and "serve" in calls(tree_of(name))
     }
@@ -215,7 +215,7 @@ def test_no_module_imports_one_that_serves_which_would_begin_a_loop_within_the_l
 
 
 def internals(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
-    """The names that a module gives to modules of MiniStack, with the members that it declares."""
+    """Return the names under which a module imports MiniStack's modules, with the members that it declares."""
     assignments = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
     for node in assignments:
         assert isinstance(node.value, ast.Call)
@@ -237,7 +237,7 @@ def test_what_is_used_of_ministack_is_declared_so_that_its_existence_is_checked_
         tree = tree_of(module)
         for name, members in internals(tree):
             used = used_members(tree, name)
-            assert used | (members & {"time"}) == members, module  # `time` is replaced by ministack.follow_clock
+            assert used | (members & {"time"}) == members, module  # ministack.follow_clock replaces `time`
 
 
 def test_ministack_is_reached_through_its_adapter_only() -> None:
@@ -250,7 +250,7 @@ def test_ministack_is_reached_through_its_adapter_only() -> None:
 
 
 def handlers_named(tree: ast.Module) -> Iterator[str]:
-    """The texts that are given as `handler=`, or to a name that ends in `handler`."""
+    """Return the texts that are passed as `handler=` or assigned to a name that ends in `handler`."""
     for node in ast.walk(tree):
         match node:
             case (
@@ -273,7 +273,7 @@ def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
 
 
 def variables_given(tree: ast.Module) -> Iterator[str]:
-    """The keys of dictionaries that are written as variables of an environment."""
+    """Return the keys of dictionaries that become variables of an environment."""
     keys = (key for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys)
     names = (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
     yield from (name for name in names if re.fullmatch("[A-Z_]{5,}", name))
@@ -311,7 +311,7 @@ def test_the_functions_get_exactly_the_environment_they_read() -> None:
     )
     given = {variable for name in names for variable in variables_given(tree_of(f"llm_hosting.{name}"))}
     read = set(variables_read(tree_of("inference_api.shared.settings")))
-    # Of the portable rendering, and of the agent on a machine.
+    # Variables of the portable rendering, and of the agent on a machine.
     assert given | {"ENDPOINT_DEPLOYED"} == read | {"LOG_GROUP"}
 
 

@@ -1,4 +1,4 @@
-"""docs/pictures/: a picture shows what the code does, and any browser shows it without a second request."""
+"""Pictures of docs/pictures/ agree with the code, and any browser shows them without a second request."""
 
 import re
 from collections.abc import Iterator
@@ -54,13 +54,13 @@ def test_the_memory_of_accelerators_is_as_drawn() -> None:
 
 
 def texts(name: str) -> set[str]:
-    """The texts of a picture."""
+    """Return the texts of a picture."""
     root = ElementTree.parse(PICTURES / name).getroot()
     return {each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
 def changes_of_status() -> set[tuple[str, str]]:
-    """Each change of the status that callers see, found by trying every transition on every reachable row."""
+    """Try every transition on every reachable row, and return each change of the status that callers see."""
     found: set[tuple[str, str]] = set()
     first = transitions.accept("id", "owner", 0, TIMES)
     known, waiting = {first}, [first]
@@ -75,7 +75,7 @@ def changes_of_status() -> set[tuple[str, str]]:
 
 
 def next_rows(job: Job) -> Iterator[Job]:
-    """Every row that one transition makes of a row, at the moments that matter."""
+    """Yield every row that one transition makes of this row, at each moment that matters."""
     latest = TIMES.latest_start(job.deadline)
     for now in (0, latest, latest + 1, job.deadline):
         changed = [
@@ -91,6 +91,6 @@ def next_rows(job: Job) -> Iterator[Job]:
                 transitions.fail_attempt(job, attempt, "code", now, TIMES),
                 transitions.fail_attempt(job, attempt, "code", now, TIMES, refused=True),
             ]
-        # No transition between states reads these attributes; without them the rows are few.
+        # No transition depends on these attributes, and without them there are few rows.
         for each in filter(None, changed):
             yield replace(each, due_at=0, expires_at=0, ended_at=0, output=None, error_attempt=0)

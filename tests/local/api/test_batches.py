@@ -155,7 +155,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_upload_that_is_no_file_is_refused(api: ApiClient, name: str) -> None:
+def test_an_upload_without_a_file_is_refused(api: ApiClient, name: str) -> None:
     body, headers, status, code = REFUSED[name]
     answer = api.send("POST", "/files", body, headers)
     assert (answer[0], answer[2]["error"]["code"]) == (status, code)

@@ -35,7 +35,7 @@ def test_a_prompt_is_answered(apis: Apis, name: str) -> None:
     assert len(headers["x-request-id"]) > 10
 
 
-def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(apis: Apis) -> None:
+def test_a_prompt_is_answered_by_a_job_if_only_jobs_reach_the_model(apis: Apis) -> None:
     client: ApiClient = apis("qwen3-4b-async")
     status, headers, answer = client.call("POST", "/generate?wait=25", {"inputs": "The list of"})
     if status == 202:  # the model was not up in time
@@ -44,7 +44,7 @@ def test_a_prompt_is_answered_by_way_of_a_job_where_only_jobs_reach_the_model(ap
     assert texts(answer)[0]
 
 
-def test_openais_routes_are_answered_by_way_of_a_job_whole_and_as_chunks(apis: Apis) -> None:
+def test_a_job_answers_openais_routes_whole_and_as_chunks(apis: Apis) -> None:
     client: ApiClient = apis("qwen3-4b-async")
     chat = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
     status, _, answer = client.call("POST", "/chat/completions?wait=300", chat)

@@ -80,7 +80,7 @@ def test_a_function_that_outlasts_the_gateway_is_a_504(
     ("name", "variable", "status"),
     [("slow", "MAX_CONCURRENT_REQUESTS", 429), ("qwen3-4b", "SERVING_JOB_QUEUE_SIZE", 503)],
 )
-def test_a_model_with_too_much_to_do_says_so_in_the_containers_status(
+def test_an_overloaded_model_is_answered_with_the_containers_status(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, name: str, variable: str, status: int
 ) -> None:
     def take_one_at_a_time(template: Template) -> None:

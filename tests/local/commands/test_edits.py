@@ -87,7 +87,7 @@ def told(before: Stack, after: Stack) -> dict[str, set[str]]:
     return found
 
 
-def test_what_diff_says_of_an_edit_is_what_happens(cloud: LocalCloud, made: dict[str, Stack]) -> None:
+def test_diff_reports_of_an_edit_exactly_what_happens(cloud: LocalCloud, made: dict[str, Stack]) -> None:
     outputs, last = deploy(cloud, made["base"]), made["base"]
     for name in STEPS:
         client, stack, changes = connect(cloud, outputs, last.region), made[name], told(last, made[name])

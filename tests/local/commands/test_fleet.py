@@ -120,7 +120,7 @@ def changed(rendered: RenderedFleet, **sections: Any) -> RenderedFleet:
     return replace(rendered, fleet=rendered.fleet.model_copy(update=sections))
 
 
-def test_each_answers_its_own_accounts_callers_and_nobody_elses(trio: Trio) -> None:
+def test_each_service_answers_only_callers_of_its_own_account(trio: Trio) -> None:
     places = [(account, region) for account in trio.accounts for region in REGIONS]
     apis = {place: trio.api(*place) for place in places}
     requests = {}
@@ -190,7 +190,7 @@ def test_an_account_that_leaves_loses_its_service_and_gets_a_new_one_when_it_com
     assert trio.api(account, region).call("POST", "/generate", BODY)[0] == 200
 
 
-def test_an_account_that_leaves_keeps_its_service_where_the_fleet_says_so(trio: Trio, sets: Sets) -> None:
+def test_an_account_that_leaves_may_keep_its_service(trio: Trio, sets: Sets) -> None:
     account = trio.others[1]
     kept = AutoDeployment(enabled=True, retain_on_removal=True)
     tolerant = trio.fleet.rollout.model_copy(update={"failure_tolerance": 1})

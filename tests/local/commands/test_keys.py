@@ -95,7 +95,7 @@ def test_a_missing_malformed_or_unknown_key_is_a_401(api: ApiClient, key: str | 
     assert_refused(replace(api, api_key=key).call("GET", "/endpoint"), 401, "invalid_api_key", "key")
 
 
-def test_what_is_no_key_never_calls_the_authorizer(api: ApiClient, cloud: LocalCloud, made: Make) -> None:
+def test_a_malformed_key_never_calls_the_authorizer(api: ApiClient, cloud: LocalCloud, made: Make) -> None:
     value, nobody = made("team-search")["value"], replace(api, api_key=None)
     before = authorizer_calls(cloud, api)
     for garbage in ("Bearer short", "Bearer " + "x" * 129, f"Basic {value}", f"Bearer {value}, Bearer {value}", value):
@@ -118,7 +118,7 @@ def test_the_header_of_the_route_tells_whose_request_it_is(api: ApiClient, slipw
         assert replace(api, api_key=None).call("GET", route, headers=instead)[0] == 401
 
 
-def test_an_expired_key_is_told_so(api: ApiClient, slipway: Command, made: Make) -> None:
+def test_an_expired_key_gets_its_own_error(api: ApiClient, slipway: Command, made: Make) -> None:
     former = replace(api, api_key=made("former")["value"])
     assert_refused(former.call("GET", "/endpoint"), 401, "invalid_api_key", "expired")
 
@@ -189,7 +189,7 @@ def test_the_stacks_own_key_is_counted_among_the_others(api: ApiClient, slipway:
     assert used(slipway, "others")["requests"] == before["requests"] + 1
 
 
-def test_a_value_outside_of_its_plan_is_named_and_in_nobodys_way(
+def test_a_key_outside_of_its_plan_is_reported_and_blocks_nothing(
     api: ApiClient, cloud: LocalCloud, slipway: Command, made: Make
 ) -> None:
     stale, gateway = made("team-search"), cloud.client("apigateway", region=api.region)
@@ -215,9 +215,7 @@ def test_a_rotation_that_fails_in_the_middle_leaves_the_old_value_alone(
     assert [each["id"] for each in listed(slipway, "trial")["values"]] == [old]
 
 
-def test_revoking_takes_no_name_for_the_beginning_of_another_keys_id(
-    api: ApiClient, slipway: Command, made: Make
-) -> None:
+def test_revoke_never_takes_a_name_for_the_beginning_of_an_id(api: ApiClient, slipway: Command, made: Make) -> None:
     kept = made("guest")["id"]
     for given in ("", kept[:3]):
         assert slipway("keys", "revoke", NAME, given).status == 2

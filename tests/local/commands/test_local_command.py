@@ -190,7 +190,7 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
         ("flan-t5-xxl-tgi", "inputs"),
     ],
 )
-def test_the_first_question_is_a_chat_where_the_model_takes_one(deployment: str, kind: str) -> None:
+def test_the_first_request_is_a_chat_if_the_model_takes_chats(deployment: str, kind: str) -> None:
     resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_folders(ROOT / "model_src"))
     assert local._question(resolution) == kind
 
@@ -242,7 +242,7 @@ def test_kill_9_while_the_emulator_starts_frees_its_port_and_leaves_no_log(tmp_p
     assert not list(tmp_path.glob("slipway-local-cloud-*.log"))
 
 
-def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subprocess.Popen[str], str]) -> None:
+def test_a_crash_of_the_emulator_is_reported_in_one_sentence(running: tuple[subprocess.Popen[str], str]) -> None:
     process, _ = running
     family = family_of(process)
     emulator_of(process).kill()
@@ -252,7 +252,7 @@ def test_a_crash_of_the_emulator_is_told_in_one_sentence(running: tuple[subproce
     assert_gone(family)
 
 
-def test_a_crash_of_the_emulator_during_the_deploy_is_told_in_one_sentence() -> None:
+def test_a_crash_of_the_emulator_during_the_deploy_is_reported_in_one_sentence() -> None:
     process = start("gpt2", free_port())
     read_until(process, "deploying gpt2")
     emulator_of(process).kill()
@@ -283,7 +283,7 @@ def test_an_invalid_clock_speed_is_refused(speed: str) -> None:
     assert process.wait(PATIENCE_IN_SECONDS) == 2
 
 
-def test_a_taken_port_is_told_in_one_sentence() -> None:
+def test_a_taken_port_is_reported_in_one_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -344,7 +344,7 @@ def test_an_unknown_deployment_is_offered_the_nearest() -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_port_of_the_page_that_is_taken_is_told_before_anything_starts() -> None:
+def test_a_taken_port_of_the_page_is_reported_before_anything_starts() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "slipway", "local", "gpt2", "--playground-port", str(port)]

@@ -210,7 +210,7 @@ class TestPlayground:
         assert cloud.deployer.access_key_id not in printed
         assert cloud.deployer.secret_access_key not in printed
 
-    def test_a_taken_port_is_told_in_one_sentence(self, slipway: Command) -> None:
+    def test_a_taken_port_is_reported_in_one_sentence(self, slipway: Command) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -285,7 +285,7 @@ class TestBench:
             (("--prompt-tokens", "90000"), "Nothing was measured: the first request by"),
         ],
     )
-    def test_what_can_not_be_measured_is_one_sentence(
+    def test_a_load_that_can_not_be_measured_is_refused_in_one_sentence(
         self, slipway: Command, tmp_path: Path, wrong: tuple[str, ...], said: str
     ) -> None:
         outcome = slipway("bench", NAME, *self.SMALL, *wrong, "-o", str(tmp_path))

@@ -148,7 +148,7 @@ def test_the_published_request_is_answered_by_a_model_that_stays_loaded(
     assert found["start"]["since"] is None
 
 
-def test_verify_finds_all_as_asked_for(
+def test_verify_passes_after_a_good_deploy(
     cloud: LocalCloud, stack: Stack, api: ApiClient, instance: str, slipway: Command
 ) -> None:
     outcome = slipway("verify", stack.name)

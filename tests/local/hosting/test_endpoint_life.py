@@ -309,7 +309,7 @@ def test_an_execution_role_that_may_not_pull_the_image_fails_the_deploy(
         deploy(cloud, edited(stacks["gpt2"], tmp_path, revoke, "pullless"))
 
 
-def test_an_endpoint_whose_alarm_is_on_can_be_healed_by_an_update(
+def test_an_update_can_mend_an_endpoint_whose_alarm_is_on(
     cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path
 ) -> None:
     client = deployed(cloud, replace(stacks["lively"], name="unwell"))

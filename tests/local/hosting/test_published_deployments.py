@@ -81,7 +81,7 @@ def test_a_model_with_512_positions_takes_no_longer_answer(apis: Apis) -> None:
 
 
 @pytest.mark.parametrize("name", ["flan-t5-xxl", "flan-t5-xxl-handler", "opt-30b", "gpt4all-j", "gpt2-cpu"])
-def test_a_chat_is_no_body_for_an_engine_without_chats(apis: Apis, name: str) -> None:
+def test_an_engine_without_chats_refuses_a_chat(apis: Apis, name: str) -> None:
     status, _, answer = apis(name).call("POST", "/generate", {"messages": [{"role": "user", "content": QUESTION}]})
     assert (status, answer["error"]["code"]) == (400, "unsupported_body")
     assert "inputs" in answer["error"]["message"]

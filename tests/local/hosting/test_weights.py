@@ -10,9 +10,7 @@ from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
 
 
-def test_a_model_without_its_weights_fails_the_deploy_and_with_them_it_answers(
-    cloud: LocalCloud, stacks: dict[str, Stack]
-) -> None:
+def test_a_deploy_fails_without_weights_and_succeeds_with_them(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
     stack = stacks["isolated"]
     s3 = cloud.client("s3", region=stack.region)
     s3.create_bucket(Bucket="example-weights")

@@ -44,7 +44,7 @@ def without_code(template: Template) -> Template:
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, *VARIANTS])
-def test_no_asset_is_left_and_all_else_stays(stacks: dict[str, Stack], name: str) -> None:
+def test_assets_are_gone_and_nothing_else_changes(stacks: dict[str, Stack], name: str) -> None:
     before, (content, archives) = stacks[name].template, inline(stacks[name])
     assert without_code(content) == without_code(before)
     text = json.dumps(content["Resources"])
@@ -57,7 +57,7 @@ def test_no_asset_is_left_and_all_else_stays(stacks: dict[str, Stack], name: str
     assert before == stacks[name].template
 
 
-def test_a_template_of_one_region_is_refused_as_its_bucket_is(stacks: dict[str, Stack]) -> None:
+def test_a_template_whose_bucket_names_a_region_is_refused(stacks: dict[str, Stack]) -> None:
     text = json.dumps(stacks["opt-30b"].template).replace("AccountId}-${AWS::Region}", "AccountId}-eu-west-1")
     with pytest.raises(AssertionError, match="without a region"):
         without_assets(json.loads(text), {}, "inline")
@@ -79,9 +79,7 @@ print(json.dumps([callable(handler), sorted(modules) == sorted(own), list(index.
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_function_has_the_modules_that_it_imports_and_starts_with_them_alone(
-    stacks: dict[str, Stack], tmp_path: Path, name: str
-) -> None:
+def test_every_function_starts_with_only_its_own_modules(stacks: dict[str, Stack], tmp_path: Path, name: str) -> None:
     before, (content, _) = stacks[name].template, inline(stacks[name])
     shipped = {path.relative_to(ROOT / "lambda_src").as_posix() for path in (ROOT / "lambda_src").rglob("*.py")}
     for logical_id, each in before["Resources"].items():
@@ -110,7 +108,7 @@ def test_every_function_has_the_modules_that_it_imports_and_starts_with_them_alo
             assert set(files) < shipped, "none has them all"
 
 
-def test_no_value_of_a_mapping_is_large_and_none_stands_twice(stacks: dict[str, Stack]) -> None:
+def test_values_of_mappings_are_small_and_each_stands_once(stacks: dict[str, Stack]) -> None:
     for name in FORMS:
         values = [text for part in inline(stacks[name]).content["Mappings"]["Code"].values() for text in part.values()]
         assert max(map(len, values)) < 130_000

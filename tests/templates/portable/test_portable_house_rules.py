@@ -109,7 +109,7 @@ def references(value: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize(
     "planted", [{"Value": {"Fn::Sub": "${%s}"}}, {"Value": {"Fn::GetAtt": ["%s", "ModelName"]}}, {"DependsOn": ["%s"]}]
 )
-def test_a_reference_to_what_is_left_out_is_found(
+def test_a_reference_to_a_left_out_resource_is_found(
     portables: dict[str, PortableTemplate], planted: dict[str, Any]
 ) -> None:
     content = copy.deepcopy(portables["gpt2"].content)
@@ -171,7 +171,7 @@ def refused(content: Template) -> list[str]:
     ],
     ids=lambda planted: str(planted["Type"]),
 )
-def test_what_stack_sets_refuse_is_found(contents: dict[str, Template], planted: dict[str, Any]) -> None:
+def test_a_template_that_stack_sets_refuse_is_found(contents: dict[str, Template], planted: dict[str, Any]) -> None:
     content = contents["gpt2"]
     assert refused({**content, "Resources": {**content["Resources"], "Planted": planted}})
 

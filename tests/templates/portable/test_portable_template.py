@@ -161,7 +161,7 @@ def merged(first: Changes, other: Changes) -> Changes:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_all_that_follows_a_setting_follows_its_parameter(pairs: Pairs, name: str) -> None:
+def test_a_parameter_changes_everything_that_its_setting_changes(pairs: Pairs, name: str) -> None:
     (first, stack), (other, other_stack) = pairs.first[name], pairs.other[name]
     made = portable(stack, first)
     given = made.parameters | portable(other_stack, other).parameters | PAIRS[name][2]
@@ -221,7 +221,7 @@ def test_a_policy_leaves_the_page_open_to_everybody(stacks: dict[str, Stack]) ->
     assert {"execute-api:/v1/GET/", "execute-api:/v1/GET/playground/*"} <= routes
 
 
-def test_an_api_that_asks_for_no_signature_has_no_parameters_of_callers(stacks: dict[str, Stack]) -> None:
+def test_an_api_without_signatures_has_no_parameters_for_callers(stacks: dict[str, Stack]) -> None:
     for name in ("with-api-key", "open"):
         assert not {"AllowedPrincipals", "AllowedOrganizationId"} & portable(stacks[name]).content["Parameters"].keys()
 
@@ -237,7 +237,7 @@ def ids(template: PortableTemplate, kind: str) -> set[str]:
         ("isolated", "IAM::Policy", {"WeightsBucket": "another"}),
     ],
 )
-def test_what_can_not_be_changed_is_made_anew_for_another_value(
+def test_a_resource_that_can_not_be_changed_is_replaced_for_another_value(
     stacks: dict[str, Stack], name: str, kind: str, values: dict[str, str]
 ) -> None:
     made, changed = portable(stacks[name]), portable(stacks[name], values=values)
@@ -263,7 +263,7 @@ def test_rendering_again_with_the_deployments_own_values_replaces_nothing(stacks
     assert {name for name in changed if "RoleArtefacts" not in name} == set()
 
 
-def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, Stack]) -> None:
+def test_only_instance_types_with_the_same_template_are_offered(stacks: dict[str, Stack]) -> None:
     offered = portable(stacks["qwen3-4b"]).content["Parameters"]["InstanceType"]["AllowedValues"]
     assert offered[0] == "ml.g6.2xlarge"
     assert "ml.g5.xlarge" in offered
@@ -273,7 +273,7 @@ def test_types_of_the_same_template_are_offered_and_no_other(stacks: dict[str, S
 
 
 @pytest.mark.parametrize(("name", "kind"), [("scaled", "refused"), ("qwen3-4b", "new-instances")])
-def test_another_type_is_refused_where_the_endpoint_scales(stacks: dict[str, Stack], name: str, kind: str) -> None:
+def test_another_type_is_refused_for_an_endpoint_that_scales(stacks: dict[str, Stack], name: str, kind: str) -> None:
     made = portable(stacks[name]).content
     types = made["Parameters"]["InstanceType"]["AllowedValues"][:2]
     before, after = (with_switches(made, {"InstanceType": each}) for each in types)
@@ -330,7 +330,7 @@ def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> Non
         ("${AWS::AccountId}.dkr.ecr.eu-west-1.amazonaws.com/lmi", {}),
     ],
 )
-def test_registry_and_tag_of_an_image_are_parameters_where_it_has_them(
+def test_registry_and_tag_are_parameters_of_an_image_that_has_them(
     pairs: Pairs, image: str, parameters: dict[str, str | None]
 ) -> None:
     first, stack = pairs.first["own-image"]
@@ -345,7 +345,7 @@ def test_registry_and_tag_of_an_image_are_parameters_where_it_has_them(
     assert not re.search("eu-west-1|us-west-2|amazonaws.com|444455556666", uri)
 
 
-def test_no_parameter_or_condition_is_idle(stacks: dict[str, Stack]) -> None:
+def test_every_parameter_and_condition_is_used(stacks: dict[str, Stack]) -> None:
     without_jobs = resolution("jobs-off")
     scaling = without_jobs.deployment.hosting.scaling.model_copy(update=ONE_AT_ONCE["scaling"])
     hosting = without_jobs.deployment.hosting.model_copy(update={"scaling": scaling})

@@ -80,7 +80,7 @@ def test_the_account_settings_fit_into_a_request(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / f"{ACCOUNT_SETTINGS}.parameters.json").exists()
 
 
-def test_values_that_somebody_filled_in_stay_and_give_the_api_another_deployment(
+def test_filled_in_values_stay_and_make_a_new_deployment_of_the_api(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def ids() -> set[str]:
@@ -181,7 +181,7 @@ def _refused(folder: Path) -> list[str]:
         (_refused, 1, "hosting.instance_type"),
     ],
 )
-def test_wrong_use_is_refused_in_words(
+def test_wrong_use_is_refused_with_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: Callable[[Path], list[str]], status: int, said: str
 ) -> None:
     name, folder = wrong(tmp_path)

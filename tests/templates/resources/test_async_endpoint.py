@@ -132,7 +132,7 @@ def test_its_alarms_are_on_metrics_of_asynchronous_endpoints(templates: dict[str
 @pytest.mark.parametrize(
     "metric", ["RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests"]
 )
-def test_what_fails_between_sagemaker_and_its_neighbours_is_told_and_rolls_nothing_back(
+def test_failures_of_sagemaker_with_s3_and_sns_raise_alarms_without_a_rollback(
     templates: dict[str, Template], metric: str
 ) -> None:
     (alarm,) = (each for each in all_of(templates["async"], "CloudWatch::Alarm") if each.get("MetricName") == metric)

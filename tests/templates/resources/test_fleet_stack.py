@@ -172,6 +172,6 @@ def test_a_fleet_beside_a_deployment_is_refused() -> None:
         add_fleet(cdk.App(context={"fleet": "qwen3-4b", "deployment": "gpt2"}), ROOT)
 
 
-def test_an_unknown_fleet_is_answered_with_those_that_there_are() -> None:
+def test_an_unknown_fleet_is_answered_with_the_known_ones() -> None:
     with pytest.raises(SystemExit, match=r"There is no fleet 'chat' in fleets/ \(qwen3-4b\)"):
         add_fleet(cdk.App(context={"fleet": "chat"}), ROOT)

@@ -69,7 +69,7 @@ def test_routes_of_openai_ask_for_what_the_other_routes_ask(
 
 
 @pytest.mark.parametrize(("name", "is_caught"), [("qwen3-4b", False), ("with-api-key", True), ("open", True)])
-def test_what_is_no_route_is_caught_where_nobody_signs_and_reaches_nothing(
+def test_unknown_routes_are_answered_without_a_signature_and_reach_no_function(
     templates: dict[str, Template], name: str, is_caught: bool
 ) -> None:
     template = templates[name]
@@ -127,7 +127,7 @@ def test_lambda_updates_the_runtime_under_a_streaming_function_with_its_code_onl
         }
 
 
-def test_only_the_word_none_opens_the_api(templates: dict[str, Template]) -> None:
+def test_the_api_is_open_only_with_auth_none(templates: dict[str, Template]) -> None:
     opened = {
         name
         for name, template in templates.items()
@@ -273,7 +273,7 @@ def test_a_function_ends_before_the_gateway_gives_up(templates: dict[str, Templa
     assert {each["LONGEST_WAIT_IN_SECONDS"] for each in variables} == {str(seconds - 4)}
 
 
-def test_what_a_function_wrote_outlives_a_failed_deploy(templates: dict[str, Template]) -> None:
+def test_the_log_of_a_function_outlives_a_failed_deploy(templates: dict[str, Template]) -> None:
     for name in ("gpt2", "playground", "gpt2-ec2"):
         groups = [logical_id(each["LoggingConfig"]["LogGroup"]) for each in functions(templates[name]).values()]
         for group in groups:

@@ -80,7 +80,7 @@ def test_one_permission_lets_the_api_call_a_function(templates: dict[str, Templa
     assert authorizers or not all_of(template, "ApiGateway::Authorizer")
 
 
-def test_jobs_that_are_off_leave_nothing_in_the_template(templates: dict[str, Template]) -> None:
+def test_a_template_with_jobs_off_holds_nothing_of_jobs(templates: dict[str, Template]) -> None:
     template = templates["jobs-off"]
     assert [kind for kind in JOB_TYPES if resources(template, kind)] == []
     assert set(routes(template)) == {("POST", "/generate"), ("GET", "/endpoint")}
@@ -195,7 +195,7 @@ def test_queues_take_tls_only(templates: dict[str, Template], name: str) -> None
         ("gpt2-ec2", ["sweep_jobs", "tend_machines", "advance_batches"]),
     ],
 )
-def test_each_task_is_called_each_minute_without_retries(
+def test_each_scheduled_function_is_called_each_minute_without_retries(
     templates: dict[str, Template], name: str, tasks: list[str]
 ) -> None:
     template = templates[name]

@@ -37,7 +37,7 @@ def script(data: dict[str, Any]) -> str:
     return "".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
 
 
-def test_the_shipped_ones_download_one_commit_of_their_model(templates: dict[str, Template]) -> None:
+def test_shipped_deployments_download_one_commit_of_their_model(templates: dict[str, Template]) -> None:
     for name in (name for name in SHIPPED if name in templates and name.endswith("-ec2")):
         for data in launched(templates[name]):
             assert re.search(r"^MODEL_REVISION=[0-9a-f]{40}$", script(data), re.MULTILINE), name
@@ -55,7 +55,7 @@ def test_no_port_is_open_and_only_tls_leads_out(machine_templates: list[Template
             assert referred(template, named) == group
 
 
-def test_a_machine_takes_tokens_of_imdsv2_from_itself_only_and_no_key(machine_templates: list[Template]) -> None:
+def test_a_machine_demands_imdsv2_with_one_hop_and_has_no_ssh_key(machine_templates: list[Template]) -> None:
     for template in machine_templates:
         for data in launched(template):
             assert data["MetadataOptions"] == {
@@ -66,7 +66,9 @@ def test_a_machine_takes_tokens_of_imdsv2_from_itself_only_and_no_key(machine_te
         assert '"KeyName"' not in json.dumps(template)
 
 
-def test_its_disk_is_encrypted_and_goes_with_it_and_a_shutdown_stops_it(templates: dict[str, Template]) -> None:
+def test_the_disk_is_encrypted_and_deleted_with_its_machine_and_a_shutdown_only_stops(
+    templates: dict[str, Template],
+) -> None:
     expected: dict[str, dict[str, Any]] = {
         "gpt2-ec2": {"VolumeSize": 17},
         "own-network": {
@@ -110,7 +112,7 @@ def test_machines_in_the_users_network_take_its_subnets_in_turn_without_a_public
     assert [each["AssociatePublicIpAddress"] for each in interfaces] == [False, False]
 
 
-def test_each_machine_knows_its_number_and_carries_the_tags_that_grants_go_by(templates: dict[str, Template]) -> None:
+def test_each_machine_has_its_number_and_the_tags_that_permissions_check(templates: dict[str, Template]) -> None:
     template = templates["own-network"]
     numbers = []
     for instance in all_of(template, "EC2::Instance"):
@@ -163,7 +165,7 @@ def test_user_data_fits_into_what_ec2_takes(templates: dict[str, Template]) -> N
         )  # 16 kB after references are resolved
 
 
-def test_a_deploy_waits_for_the_word_of_each_machine(templates: dict[str, Template]) -> None:
+def test_a_deploy_waits_for_the_signal_of_each_machine(templates: dict[str, Template]) -> None:
     template = templates["own-network"]
     waits = [each for each in template["Resources"].values() if each["Type"] == "AWS::CloudFormation::WaitCondition"]
     assert [each["Properties"]["Count"] for each in waits] == [1, 1]
@@ -176,7 +178,7 @@ def test_a_deploy_waits_for_the_word_of_each_machine(templates: dict[str, Templa
     assert len({json.dumps(wait["Properties"]["Handle"]) for wait in waits}) == 2
 
 
-def test_machines_are_made_last_and_end_first(machine_templates: list[Template]) -> None:
+def test_machines_are_created_last_and_deleted_first(machine_templates: list[Template]) -> None:
     for template in machine_templates:
         of_machines = {"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance"}
         of_machines |= {"AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle"}
@@ -212,7 +214,7 @@ def test_machines_start_and_stop_by_the_tag_of_their_stack(machine_templates: li
         assert found == {"ec2:StartInstances", "ec2:StopInstances"}
 
 
-def test_who_starts_a_machine_may_let_ec2_use_the_key_of_its_volume(templates: dict[str, Template]) -> None:
+def test_functions_that_start_machines_may_let_ec2_use_the_key_of_the_volume(templates: dict[str, Template]) -> None:
     statements = [
         each for policy in resources(templates["own-network"], "IAM::Policy") for each in statements_of(policy)
     ]
@@ -229,7 +231,7 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def test_another_content_makes_another_machine_with_a_wait_of_its_own_and_nothing_else_does(tmp_path: Path) -> None:
+def test_only_another_content_replaces_a_machine_and_its_wait(tmp_path: Path) -> None:
     changes: dict[str, Changes] = {
         "plain": {},
         "alarms": {"alarms": {"failed_job_rate": 0.5}, "logs": {"retention_in_days": 7}},
@@ -245,7 +247,7 @@ def test_another_content_makes_another_machine_with_a_wait_of_its_own_and_nothin
     assert len({name for ids in others for name in ids}) == 3 * len(others), "a template, a handle and a wait"
 
 
-def test_another_code_of_a_route_makes_no_other_machine(tmp_path: Path) -> None:
+def test_another_code_of_a_route_replaces_no_machine(tmp_path: Path) -> None:
     functions = tmp_path / "functions"
     shutil.copytree(ROOT / "lambda_src", functions)
     before = machines_of({"plain": {}}, tmp_path / "before", functions)

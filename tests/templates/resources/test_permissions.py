@@ -196,7 +196,7 @@ def test_a_real_time_endpoint_sees_nothing_of_jobs(templates: dict[str, Template
     assert not any(action.startswith(("s3:", "sns:", "dynamodb:", "sqs:")) for action in found)
 
 
-def test_a_machine_does_what_the_worker_does_and_takes_sessions(templates: dict[str, Template]) -> None:
+def test_a_machine_may_do_what_its_worker_needs_and_accepts_sessions(templates: dict[str, Template]) -> None:
     template = templates["gpt2-ec2"]
     found, log_groups = grants(template, properties(template, "IAM::InstanceProfile")["Roles"][0]["Ref"])
     objects = found.pop("s3:GetObject")
@@ -219,7 +219,7 @@ def test_events_are_put_in_slipways_name_only(templates: dict[str, Template]) ->
     assert kinds["qwen3-4b"] == {"Job Ended", "Batch Waits"}
 
 
-def test_an_endpoint_may_send_metrics_by_otlp_which_knows_no_namespace(templates: dict[str, Template]) -> None:
+def test_an_endpoint_may_send_metrics_by_otlp_without_a_namespace(templates: dict[str, Template]) -> None:
     (statement,) = (
         each
         for policy in resources(templates["qwen3-4b"], "IAM::Policy")

@@ -84,7 +84,7 @@ def test_the_model_waits_for_the_policy_of_its_role(templates: dict[str, Templat
 
 
 @pytest.mark.parametrize(("name", "longest_in_seconds"), [("jobs-off", 25), ("gpt2", 480)])
-def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(
+def test_alarms_on_the_new_configuration_alone_roll_a_bad_update_back(
     templates: dict[str, Template], name: str, longest_in_seconds: int
 ) -> None:
     template = templates[name]
@@ -97,14 +97,14 @@ def test_a_bad_update_is_rolled_back_by_alarms_on_the_new_fleet_alone(
     assert all(each["EndpointConfigName"] == name for each in dimensions)
 
 
-def test_an_update_has_time_for_its_start(templates: dict[str, Template]) -> None:
+def test_an_update_has_enough_time_for_the_start_of_its_instances(templates: dict[str, Template]) -> None:
     policy = properties(templates["gpt2"], "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
     assert 900 + 900 <= policy["MaximumExecutionTimeoutInSeconds"] <= 28800
     # CloudFormation's schema requires only the type; the API requires both (botocore, TrafficRoutingConfig).
     assert policy["TrafficRoutingConfiguration"] == {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}
 
 
-def test_alarms_go_off_at_the_limits_of_the_deployment(templates: dict[str, Template]) -> None:
+def test_alarms_have_the_thresholds_of_the_deployment(templates: dict[str, Template]) -> None:
     limits = {
         (alarm["MetricName"], alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Threshold"])
         for alarm in all_of(templates["jobs-off"], "CloudWatch::Alarm")
@@ -160,7 +160,9 @@ def test_scaling_of_several_types_follows_the_type_with_most_requests_in_flight(
 
 
 @pytest.mark.parametrize("name", ["scaled", "async"])
-def test_instances_that_run_for_a_day_without_a_request_are_told(templates: dict[str, Template], name: str) -> None:
+def test_an_alarm_tells_of_instances_that_run_for_a_day_without_a_request(
+    templates: dict[str, Template], name: str
+) -> None:
     (alarm,) = idle_alarms(templates[name])
     stats = {each["Id"]: each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each}
     # Both kinds of endpoints have these metrics. Without requests or instances there is no data.
@@ -235,7 +237,7 @@ def ref(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["SageMaker::Model", "SageMaker::EndpointConfig"])
-def test_what_an_update_replaces_stays_until_nobody_can_go_back_to_it(
+def test_replaced_models_and_configurations_stay_while_a_rollback_may_need_them(
     templates: dict[str, Template], kind: str
 ) -> None:
     resource = only(templates["gpt2"], kind)
@@ -262,7 +264,7 @@ def artefact_policies(weights: str) -> set[str]:
     return {name for name, each in resources.items() if weights.split("/")[-2] in json.dumps(each)}
 
 
-def test_detailed_observability_is_said_and_its_page_is_an_output(templates: dict[str, Template]) -> None:
+def test_detailed_observability_is_set_and_its_page_is_an_output(templates: dict[str, Template]) -> None:
     for name, enabled in (("gpt2", True), ("pools", False)):
         metrics = properties(templates[name], "SageMaker::EndpointConfig")["MetricsConfig"]
         assert metrics == {"EnableDetailedObservability": enabled}

@@ -36,11 +36,11 @@ def source(assembly: Path) -> Path:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_it_keeps_the_house_rules(template: Template, rule: Any) -> None:
+def test_the_staging_stack_keeps_the_house_rules(template: Template, rule: Any) -> None:
     assert rule(template) == []
 
 
-def test_the_build_installs_what_is_pinned_and_runs_the_same_command(template: Template) -> None:
+def test_the_build_installs_pinned_packages_and_runs_the_same_command(template: Template) -> None:
     project = properties(template, "CodeBuild::Project")
     phases = json.loads(project["Source"]["BuildSpec"])["phases"]
     assert phases["install"]["commands"][0].endswith("--require-hashes -r requirements.txt")

@@ -101,7 +101,7 @@ def test_the_signal_is_put_to_the_signed_address_without_a_content_type(run: Any
     assert arguments[arguments.index("--data-binary") + 1] == "@signal.json"
 
 
-def test_a_step_that_fails_is_told_with_the_end_of_the_log(run: Any) -> None:
+def test_a_failed_step_is_reported_with_the_end_of_the_log(run: Any) -> None:
     outcome = run("echo before; echo 'no matching distribution' >&2; exit 3")
     assert outcome.status == 3
     assert outcome.told["Status"] == "FAILURE"
@@ -109,7 +109,7 @@ def test_a_step_that_fails_is_told_with_the_end_of_the_log(run: Any) -> None:
     assert outcome.told["Reason"].endswith("before\nno matching distribution\n")
 
 
-def test_a_set_up_that_hangs_is_told_before_cloudformation_stops_waiting(run: Any) -> None:
+def test_a_hanging_set_up_is_reported_before_cloudformation_stops_waiting(run: Any) -> None:
     outcome = run("echo before; tail -f /dev/null", timeout=60)
     assert outcome.status == 124
     assert outcome.told["Status"] == "FAILURE"
@@ -117,7 +117,7 @@ def test_a_set_up_that_hangs_is_told_before_cloudformation_stops_waiting(run: An
 
 
 @pytest.mark.parametrize(("denied", "status"), [(4, 0), (5, 7)])
-def test_a_role_that_may_not_yet_read_the_archive_has_five_tries(run: Any, denied: int, status: int) -> None:
+def test_a_role_without_permission_yet_tries_the_archive_five_times(run: Any, denied: int, status: int) -> None:
     assert run("", denied=denied).status == status
 
 
@@ -127,7 +127,7 @@ def test_an_archive_without_a_set_up_fails(run: Any) -> None:
     assert outcome.told["Status"] == "FAILURE"
 
 
-def test_a_download_that_fails_is_not_followed_by_the_set_up_of_before(
+def test_after_a_failed_download_the_earlier_set_up_does_not_run(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "home" / "machine").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`examples/job_client.py` against a scripted server: what it sends again, when, and with which key."""
+"""`examples/job_client.py` against a scripted server: which requests it repeats, when, and with which key."""
 
 import json
 import threading
@@ -42,7 +42,7 @@ class Api:
 
 
 class Time:
-    """A clock that only sleeping moves."""
+    """A clock that moves only when something sleeps."""
 
     def __init__(self) -> None:
         self.now, self.slept = 0.0, list[float]()

@@ -48,7 +48,7 @@ class Dynamo:
 
 
 def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
-    """Whether EventBridge would match: the event has one of the pattern's values under each of its names."""
+    """Return whether EventBridge would match: for each name of the pattern, the event has one of its values."""
     return all(
         matches(wanted, event.get(name, {})) if isinstance(wanted, dict) else event.get(name) in wanted
         for name, wanted in pattern.items()
@@ -73,7 +73,7 @@ def pattern_for(deployment: str) -> dict[str, Any]:
     return pattern | {"detail": {"deployment": [deployment]}}
 
 
-def test_its_rule_matches_the_end_of_a_job_of_its_deployment_only(event: dict[str, Any]) -> None:
+def test_the_rule_of_the_webhook_matches_only_ends_of_its_deployments_jobs(event: dict[str, Any]) -> None:
     assert matches(pattern_for("chat"), event)
     assert not matches(pattern_for("other"), event)
     assert not matches(pattern_for("chat"), event | {"source": "another"})

@@ -1,4 +1,4 @@
-"""The workflows in `examples/github/`: pinned, with as few permissions as they need, in commands that exist."""
+"""The workflows in `examples/github/` are pinned, have few permissions, and use commands that exist."""
 
 import re
 import shlex

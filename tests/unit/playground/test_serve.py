@@ -1,4 +1,4 @@
-"""The page's function: files, headers, configuration, and what it never gives away."""
+"""The page's function: files, headers, configuration, and data that it never shows."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def test_the_modules_are_served_as_one_script_each_after_those_that_it_uses_at_i
     assert get("chat.js")["statusCode"] == 404
 
 
-def test_a_browser_that_has_the_file_gets_none_until_it_changes() -> None:
+def test_a_browser_that_has_a_file_gets_it_again_only_after_a_change() -> None:
     first = get("style.css")
     assert first["headers"]["cache-control"] == "no-cache"
     again = get("style.css", **{"If-None-Match": first["headers"]["etag"]})
@@ -129,7 +129,7 @@ def test_the_page_knows_of_a_chat_template(facts: dict[str, Any]) -> None:
     assert serve.config(VARIABLES | {"OPENAI_FACTS": json.dumps(facts)})["chat_template"] is bool(facts)
 
 
-def test_the_page_is_small_and_asks_nobody_else() -> None:
+def test_the_page_is_small_and_sends_requests_to_no_other_host() -> None:
     assert sum(len(get(name)["body"]) for name in (None, "playground.js", "style.css", "icon.svg")) < 85_000
     for each in (each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css", ".svg")):
         links = each.read_text().replace("http://www.w3.org/2000/svg", "").replace('"https://', "")

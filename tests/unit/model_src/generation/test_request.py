@@ -19,7 +19,7 @@ def of_inputs(**parameters: Any) -> Request:
     return read({"inputs": "a", "parameters": parameters})
 
 
-def test_the_published_names() -> None:
+def test_the_published_names_of_fields_are_read() -> None:
     body = {"prompt": "a", "num_samples": 3, "length": 20, "temperature": 0.7, "top_p": 0.9, "top_n": 40}
     assert read(body) == Request(
         form="prompt",
@@ -65,7 +65,7 @@ def test_a_prompt_is_sampled_by_the_model_s_own_defaults(fields: dict[str, Any],
         ({"do_sample": True, "temperature": 0}, GREEDY),
     ],
 )
-def test_inputs_are_sampled_when_something_asks_for_it(parameters: dict[str, Any], sampling: Sampling) -> None:
+def test_inputs_are_sampled_if_a_field_asks_for_it(parameters: dict[str, Any], sampling: Sampling) -> None:
     assert of_inputs(**parameters).sampling == sampling
 
 
@@ -134,7 +134,7 @@ def test_a_bad_field_is_named(document: Any, field: str) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff", b'{"prompt": "a", "temperature": Infinity}', b'{"prompt": "\\ud83d"}']
 )
-def test_what_is_no_json_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_json_is_refused(body: bytes) -> None:
     with pytest.raises(RequestError, match="the body is not JSON"):
         parse(body, GREEDY)
 

@@ -1,4 +1,4 @@
-"""The files of a model of the Hub that the machine of hosting.mode ec2 downloads."""
+"""The files of a Hub model that a machine downloads."""
 
 import threading
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def test_a_repository_without_weights_is_refused() -> None:
 
 
 class _Bucket(ThreadingHTTPServer):
-    """An S3 with one object whose body breaks off in the first few requests."""
+    """An S3 with one object; its body breaks off in the first few requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -77,13 +77,13 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Bucket]:
         running.shutdown()
 
 
-def test_an_object_that_breaks_off_has_three_tries(bucket: _Bucket, tmp_path: Path) -> None:
+def test_an_interrupted_download_is_tried_three_times(bucket: _Bucket, tmp_path: Path) -> None:
     bucket.breaks = 2
     folder = fetch(tmp_path, {"MODEL_WEIGHTS": "s3://bucket/gpt2/"})
     assert (folder / "config.json").read_bytes() == b"{} " * 10
 
 
-def test_an_object_that_breaks_off_each_time_is_no_model(bucket: _Bucket, tmp_path: Path) -> None:
+def test_a_download_that_is_always_interrupted_leaves_no_model(bucket: _Bucket, tmp_path: Path) -> None:
     bucket.breaks = 3
     with pytest.raises(BotoCoreError):
         fetch(tmp_path, {"MODEL_WEIGHTS": "s3://bucket/gpt2/"})

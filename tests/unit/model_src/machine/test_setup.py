@@ -1,4 +1,4 @@
-"""machine/setup.sh as a real process, with commands of the machine that only record their calls."""
+"""machine/setup.sh as a real process; the machine's commands are stand-ins that record their calls."""
 
 import json
 import os
@@ -29,7 +29,7 @@ RULES = '{"bodies": ["inputs"], "at most": "$5 & `x`"}'
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """$SLIPWAY_HOME as the user data leaves it."""
+    """Make $SLIPWAY_HOME as the user data leaves it."""
     home = tmp_path / "opt" / "slipway"  # not the default, which is also part of it
     shutil.copytree(ROOT / "model_src" / "machine", home / "machine")
     (home / "environment").write_text(
@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> Path:
     )
     (home / "log").mkdir()
     (home / "log" / "model.log").write_text("no module named torch\n")
-    (home / "log" / "worker.log").write_text(f"{READY}\n")  # of an earlier worker
+    (home / "log" / "worker.log").write_text(f"{READY}\n")  # from an earlier worker
     commands = tmp_path / "commands"
     commands.mkdir()
     for name in COMMANDS:
@@ -47,7 +47,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def set_up(home: Path, failing: str = "nothing", worker: str = READY) -> tuple[int, list[str]]:
-    """Run the set-up; returns the exit status and all calls. worker: what the worker logs."""
+    """Run the set-up; returns the exit status and all calls. `worker`: text that the worker logs."""
     status, _, calls = run(home, failing, worker)
     return status, calls
 
@@ -83,12 +83,12 @@ def test_the_model_starts_after_it_has_answered_and_the_worker_after_its_server_
         assert f"={home}/venv/bin/python -P -m " in (home / unit).read_text()
 
 
-def test_it_may_be_run_again(home: Path) -> None:
+def test_the_set_up_can_run_twice(home: Path) -> None:
     first, units = set_up(home), (home / "slipway-worker.service").read_text()
     assert (set_up(home), (home / "slipway-worker.service").read_text()) == (first, units)
 
 
-def test_variables_arrive_as_they_are_written(home: Path) -> None:
+def test_variables_reach_the_services_unchanged(home: Path) -> None:
     set_up(home)
     assert (home.parent / "calls.rules").read_text() == RULES
     assert (home.parent / "calls.path").read_text() == str(home)
@@ -147,7 +147,7 @@ def test_a_service_that_fails_at_each_start_fills_no_disk(home: Path) -> None:
 
 
 def test_the_lock_holds_all_that_torch_needs() -> None:
-    """torch.txt is edited by hand and names no dependencies, and pip refuses packages without a hash."""
+    """torch.txt is edited by hand without dependencies; so the lock must have them, with the hashes that pip demands."""
     locked = (ROOT / "model_src" / "machine" / "requirements.txt").read_text().splitlines()
     names = {line.partition("==")[0] for line in locked if "==" in line}
     assert names >= {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions"}

@@ -1,4 +1,4 @@
-"""Weights of the Hub with the Hub's own client: fetched by the first of several processes, found by the others."""
+"""Weights of the Hub: the first of several processes fetches them by the Hub's client, the others find them."""
 
 import os
 import subprocess

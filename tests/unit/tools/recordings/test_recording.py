@@ -1,4 +1,4 @@
-"""Recordings of commands: what they show, what they hide, and when they stop."""
+"""Recordings of commands show their output, hide secrets, and end."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def test_a_recording_shows_each_line_of_a_command_without_its_secrets(tmp_path: 
     ElementTree.fromstring(svg)
 
 
-def test_a_recording_stops_the_command_that_it_leaves(tmp_path: Path) -> None:
+def test_a_recording_stops_its_command_at_the_end(tmp_path: Path) -> None:
     with Recording(tmp_path).command(
         "wait", sys.executable, "-c", "import os, signal; print(os.getpid(), flush=True); signal.pause()"
     ) as lines:

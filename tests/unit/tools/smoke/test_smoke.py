@@ -20,7 +20,7 @@ FILES = [ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml" for name in N
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_its_deployments_are_ready_and_need_no_gpu(path: Path) -> None:
+def test_the_deployments_of_the_smoke_test_are_ready_and_need_no_gpu(path: Path) -> None:
     result = check(path, ())
     assert result.report.verdict == "ready", result.report.findings
     assert result.deployment
@@ -54,7 +54,7 @@ def test_without_a_terminal_nothing_is_spent(
 
 
 class _BrokenTrial:
-    """A trial whose deploy fails by a fault of our own, and which then only has to destroy."""
+    """A trial whose deploy fails by our own fault, and which must still destroy."""
 
     destroyed = False
 
