@@ -147,7 +147,7 @@ def test_a_service_that_fails_at_each_start_fills_no_disk(home: Path) -> None:
 
 
 def test_the_lock_holds_all_that_torch_needs() -> None:
-    """torch.txt is edited by hand without dependencies; so the lock must have them, with the hashes that pip demands."""
+    """torch.txt is edited by hand, without dependencies; the lock must have them, with the hashes that pip demands."""
     locked = (ROOT / "model_src" / "machine" / "requirements.txt").read_text().splitlines()
     names = {line.partition("==")[0] for line in locked if "==" in line}
     assert names >= {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions"}
