@@ -16,6 +16,7 @@ from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from support.command import Command, command_on
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
 from support.stacks.small_stacks import REGION, delete_stacks
 from support.stacks.staging_runs import BUCKET, FILES, MODEL, Staging
@@ -104,6 +105,12 @@ def apis(cloud: LocalCloud, stacks: dict[str, Stack]) -> Callable[[str], ApiClie
         return connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
 
     return api
+
+
+@pytest.fixture
+def slipway(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line on the shared cloud."""
+    return command_on(cloud, REGION, monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

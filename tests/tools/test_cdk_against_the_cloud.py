@@ -12,7 +12,7 @@ import pytest
 from local_cloud.api_client import connect
 from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import ACCOUNT, LocalCloud
-from support.command import command_on
+from support.command import Command
 
 Cdk = Callable[..., subprocess.CompletedProcess[str]]
 DEPLOYMENT = "tests/deployments/jobs-off.yaml"
@@ -38,11 +38,7 @@ def cdk(cloud: LocalCloud, tmp_path: Path) -> Cdk:
 
 
 def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
-    cloud: LocalCloud,
-    stacks: dict[str, Stack],
-    cdk: Cdk,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cloud: LocalCloud, stacks: dict[str, Stack], cdk: Cdk, slipway: Command
 ) -> None:
     stack = stacks["jobs-off"]
     cloud.advance(3600)  # AWS's JavaScript SDK signs by the Date of answers if it differs by minutes from its own clock
@@ -54,7 +50,6 @@ def test_a_stack_is_deployed_compared_and_destroyed_whatever_the_clock_shows(
     assert outputs["ApiUrl"].startswith(f"{cloud.url}/")
     assert outputs["ApiUrl"] in deployed.stdout
     assert connect(cloud, outputs, stack.region).call("POST", "/generate", {"inputs": "A list is"})[0] == 200
-    slipway = command_on(cloud, stack.region, monkeypatch, capsys)
     assert slipway("diff", DEPLOYMENT, "--against", "stack").stdout.endswith(": nothing changes\n")
     compared = cdk("diff", stack.name, "--fail")
     assert compared.returncode == 0, compared.stdout

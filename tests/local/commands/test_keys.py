@@ -10,7 +10,7 @@ import pytest
 
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
-from support.command import Command, command_on
+from support.command import Command
 from support.stacks.deployed_stacks import Apis, assert_refused
 
 NAME = "with-api-key"
@@ -21,13 +21,6 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 30}}
 @pytest.fixture(scope="module")
 def api(apis: Apis) -> ApiClient:
     return apis(NAME)
-
-
-@pytest.fixture
-def slipway(
-    api: ApiClient, cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    return command_on(cloud, api.region, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud, free_port
 from slipway.measuring.figures.results import read
 from slipway.stack.deployed_stack import UnknownStackError, find_stack
-from support.command import Command, Outcome, command_on
+from support.command import Command, Outcome
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.patience import PATIENCE_IN_SECONDS, wait_for
 from support.stacks.deployed_stacks import Apis, resource_ids
@@ -32,13 +32,6 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 @pytest.fixture(scope="module")
 def api(apis: Apis) -> ApiClient:
     return apis(NAME)
-
-
-@pytest.fixture
-def slipway(
-    api: ApiClient, cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    return command_on(cloud, api.region, monkeypatch, capsys)
 
 
 def environment_of(cloud: LocalCloud, api: ApiClient) -> dict[str, str]:

@@ -15,7 +15,7 @@ from local_cloud.assembly import ROOT, Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from slipway.measuring.figures.results import read
-from support.command import Command, command_on
+from support.command import Command
 from support.patience import wait_for
 from support.stacks.deployed_stacks import deployed, edited, resource_ids
 from support.stacks.machines import forget_faults, machines, order_fault, wait_for_state
@@ -53,13 +53,6 @@ def instance(cloud: LocalCloud, stack: Stack, api: ApiClient) -> str:
 def no_faults(cloud: LocalCloud) -> Iterator[None]:
     yield
     forget_faults(cloud)
-
-
-@pytest.fixture
-def slipway(
-    cloud: LocalCloud, stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    return command_on(cloud, stack.region, monkeypatch, capsys)
 
 
 def services(cloud: LocalCloud, instance: str) -> dict[str, int]:

@@ -18,7 +18,7 @@ from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
-from support.command import command_on
+from support.command import Command
 from support.patience import wait_for
 from support.stacks.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.templates.template_parts import Template, functions, policies, properties, variant
@@ -56,11 +56,7 @@ def refuse_to_start(template: Template) -> None:
 
 
 def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps_its_log(
-    cloud: LocalCloud,
-    stacks: dict[str, Stack],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, slipway: Command
 ) -> None:
     doomed = edited(stacks["lively"], tmp_path, refuse_to_start, "doomed")
     with pytest.raises(DeployError) as caught:
@@ -74,7 +70,6 @@ def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps
     assert any("max_input" in event["message"] for event in events)
     assert containers(cloud, "doomed") == []
 
-    slipway = command_on(cloud, doomed.region, monkeypatch, capsys)
     failure = json.loads(slipway("status", "doomed", "--json").stdout)["failure"]
     assert "did not pass the ping health check" in failure["reason"]
     assert failure["cause"].startswith("the container ended, or was too slow")
@@ -221,11 +216,7 @@ def test_a_bad_update_is_rolled_back_and_the_endpoint_answers_all_the_while(
 
 
 def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_cloudformation_no_reason(
-    cloud: LocalCloud,
-    stacks: dict[str, Stack],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cloud: LocalCloud, stacks: dict[str, Stack], tmp_path: Path, slipway: Command
 ) -> None:
     client = deployed(cloud, replace(stacks["lively"], name="alarmed"))
     endpoint, sagemaker = client.call("GET", "/endpoint")[2]["name"], cloud.client("sagemaker", region=client.region)
@@ -249,7 +240,7 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
     updating.result()
     assert sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"] == before
     assert client.call("POST", "/generate", BODY)[0] == 200
-    verified = command_on(cloud, client.region, monkeypatch, capsys)("verify", "alarmed").stdout
+    verified = slipway("verify", "alarmed").stdout
     assert "ok      stack           UPDATE_COMPLETE" in verified
     assert f"FAILED  configuration   the endpoint runs {before}; the stack's is " in verified
 

@@ -1,4 +1,4 @@
-"""A Hugging Face Hub with one model, on loopback; also a program: `hub_server.py <model id> <folder>`."""
+"""A Hugging Face Hub with one model, on loopback; also a program."""
 
 import contextlib
 import hashlib
@@ -8,11 +8,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from support.stand_ins.loopback_server import LoopbackServer
 
 Files = Mapping[str, bytes]
 LARGE_IN_BYTES = 100_000  # larger files are in LFS
@@ -34,7 +35,7 @@ def git_blob(body: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(body) + body).hexdigest()
 
 
-class HubServer:
+class HubServer(LoopbackServer):
     """A Hub on loopback. `url` is the value for HF_ENDPOINT. A test may change these attributes between requests:
 
     - `main`: the commit of the branch.
@@ -61,25 +62,11 @@ class HubServer:
         self.requests: list[str] = []
         self.ranges: list[tuple[str, str | None]] = []
         self.tokens_of_storage: list[str] = []
-        handler = type("Handler", (HubAnswer,), {"hub": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(type("Handler", (HubAnswer,), {"hub": self}))
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release.set()
         self.refuse()
-
-    def refuse(self) -> None:
-        """Stop the server: it accepts no more connections."""
-        self._server.shutdown()
-        self._server.server_close()
 
     def push(self, files: Files) -> str:
         """Add a commit with these files to the branch, and return its id."""
@@ -240,7 +227,7 @@ def _entry(path: str, body: bytes) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve the files of a folder as a model until standard input ends: `hub_server.py <model id> <folder>`."""
+    """Serve a folder as a model until standard input ends. Arguments: the model's id and the folder."""
     folder = Path(sys.argv[2])
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with HubServer(sys.argv[1], files) as hub:

@@ -4,10 +4,11 @@ import contextlib
 import http.client
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from support.stand_ins.loopback_server import LoopbackServer
 
 
 class Request(NamedTuple):
@@ -19,7 +20,7 @@ class Request(NamedTuple):
     size: int
 
 
-class S3Recorder:
+class S3Recorder(LoopbackServer):
     """The proxy. `url` is the value for AWS_ENDPOINT_URL_S3.
 
     `passed`: the requests that reached S3.
@@ -33,21 +34,11 @@ class S3Recorder:
         self.is_cut, self.ending, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self.idle, self._under_way = threading.Event(), 0
         self.address = urlsplit(cloud_url)
-        handler = type("Handler", (_Handler,), {"recorder": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(type("Handler", (_Handler,), {"recorder": self}))
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.ending.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self.refuse()
 
     def take(self) -> list[Request]:
         """Return the requests that reached S3 since the last call."""

@@ -59,8 +59,10 @@ def _write_model(folder: Path) -> None:
 @contextmanager
 def _hub(folder: Path) -> Iterator[str]:
     """Run a Hub in a process of its own; yields its URL."""
-    command = [sys.executable, str(ROOT / "tests" / "support" / "stand_ins" / "hub_server.py"), MODEL, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "support.stand_ins.hub_server", MODEL, str(folder)]
+    with subprocess.Popen(
+        command, cwd=ROOT / "tests", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin
         assert process.stdout
         try:

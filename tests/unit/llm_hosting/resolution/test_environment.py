@@ -1,27 +1,13 @@
 """Settings as the environment variables of each engine; explicit variables win."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.variables import VARIABLE_ALIASES, is_read
 from support.deployments.any_deployments import VERSIONS
 from support.deployments.good_one import ASYNC, OWN_REGISTRY, Changes, resolved
+from support.deployments.on_four_gpus import FOUR_GPUS, properties, told
 
-FOUR_GPUS, SIX_CHIPS, NO_GPU = "ml.g6.12xlarge", "ml.inf2.24xlarge", "ml.m7i.2xlarge"
-
-
-def told(model: Changes | None = None, hosting: Changes | None = None, **serving: Any) -> Resolution:
-    content: Changes = {"model": model or {}, "serving": serving, "hosting": hosting or {"instance_type": FOUR_GPUS}}
-    return resolved(content)
-
-
-def properties(model: Changes | None = None, hosting: Changes | None = None, **serving: Any) -> Mapping[str, str]:
-    lines = told(model, hosting, **serving).properties
-    assert lines is not None
-    return lines
+SIX_CHIPS, NO_GPU = "ml.inf2.24xlarge", "ml.m7i.2xlarge"
 
 
 TYPICAL: dict[str, tuple[Changes, str, Changes]] = {

@@ -1,33 +1,20 @@
 """Settings where model data holds a serving.properties, an own handler, or the weights."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm_hosting.deployment.model import Deployment
-from llm_hosting.resolution import Resolution, resolve
+from llm_hosting.resolution import resolve
 from llm_hosting.resolution.image import needs_archive
 from llm_hosting.resolution.variables import properties_of
 from local_cloud.model_server.djl.properties import variables_of
 from support.deployments.any_deployments import deployments
-from support.deployments.good_one import SECRET, Changes, resolved
+from support.deployments.good_one import SECRET
+from support.deployments.on_four_gpus import FOUR_GPUS, properties, told
 
-FOUR_GPUS, SIX_CHIPS = "ml.g6.12xlarge", "ml.inf2.24xlarge"
+SIX_CHIPS = "ml.inf2.24xlarge"
 WEIGHTS = "s3://bucket/some/prefix/"
-
-
-def told(model: Changes | None = None, hosting: Changes | None = None, **serving: Any) -> Resolution:
-    content: Changes = {"model": model or {}, "serving": serving, "hosting": hosting or {"instance_type": FOUR_GPUS}}
-    return resolved(content)
-
-
-def properties(model: Changes | None = None, hosting: Changes | None = None, **serving: Any) -> Mapping[str, str]:
-    lines = told(model, hosting, **serving).properties
-    assert lines is not None
-    return lines
 
 
 @pytest.mark.parametrize(

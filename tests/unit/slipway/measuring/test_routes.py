@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,11 +18,12 @@ from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.routes import Chat, Generate, JobsRoute, MeasuredRoute
 from slipway.stack.api import DeployedApi
 from support.patience import PATIENCE_IN_SECONDS
+from support.stand_ins.loopback_server import LoopbackServer
 
 PROMPT = Prompt("one two", 5)
 
 
-class Model:
+class Model(LoopbackServer):
     """behave: writes the answer to a POST."""
 
     def __init__(self) -> None:
@@ -43,17 +44,7 @@ class Model:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
-
-    def __enter__(self) -> "Model":
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def streams(self, *chunks: str, before: Callable[[int], None] = lambda index: None) -> None:
         """The server-sent events. before: called before each event with its index."""
@@ -93,7 +84,7 @@ def model() -> Iterator[Model]:
 
 
 def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> MeasuredRoute:
-    known = {"api_url": model.url, "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",)}
+    known = {"api_url": f"{model.url}/", "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",)}
     stack: Any = SimpleNamespace(**(known | members), label=StackLabel("a", "realtime"))
     made: MeasuredRoute = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
     return made
@@ -203,7 +194,7 @@ def test_tokens_are_timed_when_they_arrive(model: Model, monkeypatch: pytest.Mon
     monkeypatch.setattr(routes, "time", SimpleNamespace(monotonic=monotonic))
     model.streams(token("a"), token("b"), USAGE, "[DONE]", before=before)
     found = route(model).ask(PROMPT)
-    assert (found.first_token_in_s, found.last_token_in_s) == (pytest.approx(0.8), pytest.approx(1.2))
+    assert [found.first_token_in_s, found.last_token_in_s] == pytest.approx([0.8, 1.2])
 
 
 def test_each_tenth_request_that_fails_is_counted(model: Model) -> None:
