@@ -47,7 +47,7 @@ class DeployedMachine:
 
     @property
     def is_awake(self) -> bool:
-        """Whether it bills by the hour."""
+        """Whether the machine bills by the hour."""
         return self.state in AWAKE
 
     @property

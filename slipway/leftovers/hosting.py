@@ -24,7 +24,7 @@ class RetainedHosting:
         self._models = self._existing("list_models", "Model")
 
     def all(self) -> Iterator[RetainedResource]:
-        """All of them, in the order in which they must be removed."""
+        """Yield everything that still exists, in the order in which it must be removed."""
         for name in self._endpoints:
             status = self._sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"]
             yield self._endpoint(name, status)

@@ -47,7 +47,7 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
 
 
 def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
-    """Resources that earlier stacks of the name, or updates of the present one, left behind and nobody uses.
+    """Unused resources that earlier stacks of the name, or updates of the present one, left behind.
 
     No update may be under way. Endpoints and machines are not included. Raises BusyEndpointError.
     """

@@ -62,21 +62,21 @@ class DeployedStack:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """Empty while the stack was never complete."""
+        """The stack's outputs; empty if the stack was never complete."""
         return {each["OutputKey"]: each["OutputValue"] for each in self.described.get("Outputs", [])}
 
     @property
     def api_url(self) -> str | None:
-        """Ends in a slash; None = there is no API."""
+        """The API's URL, which ends in a slash; None = the stack has no API."""
         return self.outputs.get("ApiUrl")
 
     @property
     def local_cloud(self) -> str | None:
-        """Where the local cloud is that holds the stack; None = AWS holds it."""
+        """The URL of the local cloud that holds the stack; None = AWS holds it."""
         return local_cloud(self.clients)
 
     def price(self, words: str) -> str:
-        """The words for what runs; on the local cloud nothing is spent."""
+        """The cost of what runs, in words; nothing is spent on the local cloud."""
         return f"on AWS {words}" if self.local_cloud else words
 
     @property
@@ -89,10 +89,10 @@ class DeployedStack:
 
     @cached_property
     def unique_name(self) -> str:
-        """Of endpoint or machines, by their log group, which outlives a failed deploy.
+        """The name of the endpoint or the machines, read from their log group, which outlives a failed deploy.
 
-        A portable template starts it with the deployment's name: in a set the stack is called StackSet-<set>-<UUID>.
-        Without a log group there is neither: then as a stack of `cdk deploy` would make it.
+        It begins with the stack's name. Stack sets call the stack StackSet-<set>-<UUID>, so a portable template
+        puts the deployment's name in its place. If no log group exists, return the name that `cdk deploy` would give.
         """
         groups = filter(None, map(_LOG_GROUP.fullmatch, self.resources.get("AWS::Logs::LogGroup", [])))
         made = f"{self.name}-{self.described['StackId'].split('/')[2].partition('-')[0]}"
@@ -100,7 +100,7 @@ class DeployedStack:
 
     @property
     def deploys_endpoint(self) -> bool:
-        """False where the parameter of a portable template leaves the endpoint, or the machines, out."""
+        """Whether the stack has its endpoint or machines. A parameter of a portable template can leave them out."""
         parameters = {each["ParameterKey"]: each["ParameterValue"] for each in self.described.get("Parameters", [])}
         return parameters.get("DeployEndpoint") != "false"
 
@@ -120,7 +120,7 @@ class DeployedStack:
 
     @cached_property
     def endpoint(self) -> dict[str, Any] | None:
-        """As SageMaker's DescribeEndpoint shows it; None = there is none."""
+        """The answer of SageMaker's DescribeEndpoint; None = the endpoint does not exist."""
         try:
             answer: dict[str, Any] = self.clients("sagemaker").describe_endpoint(EndpointName=self.endpoint_name)
         except ClientError as error:
@@ -149,7 +149,7 @@ class DeployedStack:
 
 
 def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
-    """Those that Slipway has deployed in the account and region, failed ones too."""
+    """Yield the stacks that Slipway has deployed in the account and region, failed ones too."""
     for page in clients("cloudformation").get_paginator("describe_stacks").paginate():
         for described in page["Stacks"]:
             if _is_ours(described):
@@ -157,7 +157,7 @@ def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
 
 
 def find_stack(name: str, clients: Clients) -> DeployedStack:
-    """Raises UnknownStackError, which names the nearest."""
+    """Find the deployment's stack. Raises UnknownStackError, which names the nearest."""
     stack = existing_stack(name, clients)
     if stack is None:
         raise _unknown(name, "there is no such stack", clients)
@@ -165,7 +165,7 @@ def find_stack(name: str, clients: Clients) -> DeployedStack:
 
 
 def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
-    """None = there is no stack of that name. Raises UnknownStackError where there is one that is not Slipway's."""
+    """Return the stack; None = no stack has the name. Raises UnknownStackError for a stack that is not Slipway's."""
     try:
         described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -186,12 +186,12 @@ def _unknown(name: str, problem: str, clients: Clients) -> UnknownStackError:
 
 
 def with_stack(name: str, region: str | None, verb: Callable[[DeployedStack], int]) -> int:
-    """The verb's exit status; 2 where the stack is unknown or AWS could not be asked, which was printed."""
+    """Run a verb on the stack, and return its exit status: 2 if the stack is unknown or AWS can't be asked."""
     return asking_aws(lambda: verb(find_stack(name, clients_in(region))))
 
 
 def asking_aws(ask: Callable[[], int]) -> int:
-    """The exit status of `ask`; 2 where AWS could not be asked, which was printed as one sentence."""
+    """Run `ask`, and return its exit status. If AWS can't be asked, print a sentence and return 2."""
     try:
         return ask()
     except UnknownStackError as error:

@@ -181,7 +181,7 @@ def test_a_minute_without_the_table_loses_nothing(mode: str) -> None:
 
 @pytest.mark.parametrize("sweeps", [True, False])
 def test_redriven_dead_letters_end_open_jobs(sweeps: bool) -> None:
-    """With the sweeper all jobs have ended before. Without it the dead letters end them."""
+    """With the sweeper, all jobs have ended before the redrive. Without it, the dead letters end them."""
     trial = Trial(
         mode="async",
         jobs=200,

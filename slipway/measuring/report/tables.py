@@ -57,7 +57,7 @@ def name_of(results: Results) -> str:
 
 
 def place(results: Results) -> str:
-    """Where it was measured."""
+    """The place of the measurement, in words."""
     return "local cloud, stand-in" if results.stand_in else f"AWS, {results.region or 'region not known'}"
 
 

@@ -303,7 +303,7 @@ class Functions:
         return state
 
     def _end_of_submission(self, state: State, task: Task, job: str) -> State:
-        """By its first look the sender relies on the machine, or asks for a start unless one did just before."""
+        """Judge the sender's first look: it relies on the machine, or asks for a start if nobody just has."""
         contents = [answer.content for answer in self._histories[task.history].answers]
         rows = [content["Item"] for content in contents if isinstance(content, dict) and "Item" in content]
         seen = from_item(0, next(row for row in rows if row["pk"]["S"].startswith("machine#")))

@@ -93,7 +93,7 @@ class SageMaker:
         return {"EndpointStatus": "InService", "EndpointConfigName": ""}
 
     def close(self) -> None:
-        """Of the client."""
+        """Close the client."""
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_a_number_is_an_ordinary_number(word: str, number: float | None) -> None
 
 
 def test_every_variable_that_we_set_is_read_back() -> None:
-    """But for those that mean more than the setting: a file's name, a switch."""
+    """Variables that mean more than the setting are excepted: a file's name, a switch."""
     apart = {"SM_LLAMA_CPP_HF_FILE", "SM_LLAMACPP_HF_FILE", "OPTION_LOAD_IN_8BIT"}
     for version in VERSIONS:
         for setting, variable in version.variables.items():

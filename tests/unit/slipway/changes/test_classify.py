@@ -108,7 +108,7 @@ def test_a_macro_is_not_passed_over() -> None:
 
 
 def shuffled(value: Any, chance: random.Random) -> Any:
-    """With the keys of every object in another order."""
+    """The value with the keys of every object in another order."""
     if isinstance(value, list):
         return [shuffled(each, chance) for each in value]
     if not isinstance(value, dict):

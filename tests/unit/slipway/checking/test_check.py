@@ -56,7 +56,7 @@ def check(*names: str, **options: Any) -> int:
 
 
 def words(text: str) -> str:
-    """On one line, however it was wrapped."""
+    """The text on one line, however it was wrapped."""
     return " ".join(text.split())
 
 

@@ -294,7 +294,7 @@ def test_updates_leave_what_neither_the_stack_nor_its_endpoint_uses(capsys: pyte
 
 
 def test_earlier_stacks_leave_what_the_stack_does_not_have() -> None:
-    """As after a destroy and a deploy of the same name."""
+    """The account is in the state after a destroy and a new deploy of the same name."""
     account = Account(stack="CREATE_COMPLETE")
     account.in_stack = ["chat-Table-2B", BUCKET]
     assert purge("chat", account, Person("chat")) == 0

@@ -92,7 +92,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def sentence(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
-    """What a failing `lock` of a deployment says."""
+    """The sentence that a failing `lock` prints."""
 
     def said(deployment: Path) -> str:
         there = {path: path.read_bytes() for path in deployment.parent.iterdir()}

@@ -222,7 +222,7 @@ def test_a_stack_without_an_endpoint_on_purpose_is_good_and_not_called(capsys: p
 
 
 def test_the_status_of_a_stack_without_its_queue_and_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """As after a destroy that failed."""
+    """A failed destroy leaves this state."""
     aws = Aws(status="DELETE_FAILED")
     aws.outputs |= {"JobQueue": "queue", "JobDeadLetters": "letters", "JobTable": "table"}
     assert show(aws.stack, as_json=False) == 0

@@ -58,7 +58,7 @@ def commit(root: Path) -> None:
 
 
 def last_line(printed: str) -> str:
-    """What stands below the steps."""
+    """The last line, which stands below the steps."""
     return printed.splitlines()[-1]
 
 

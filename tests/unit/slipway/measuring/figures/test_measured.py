@@ -37,7 +37,7 @@ def of_rate(tokens_per_second: int, clients: int) -> Load:
 def recommended(
     deployment: Path, capsys: pytest.CaptureFixture[str], requests: int, *, types: tuple[str, ...] = ("ml.g5.xlarge",)
 ) -> dict[str, Any]:
-    """By instance type; of all where `types` is empty."""
+    """Recommendations by instance type; all types if `types` is empty."""
     question = recommend.Question(
         types=types, engine=None, hub=False, region=None, context=2048, requests=requests, as_json=True
     )

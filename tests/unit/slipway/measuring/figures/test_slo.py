@@ -109,7 +109,7 @@ def test_rates_with_too_few_requests_are_not_tried() -> None:
 
 
 def test_a_slow_moment_does_not_decide() -> None:
-    """In the first load at 4 requests per second three answers are late, and in no other."""
+    """Three answers are late in the first load at 4 requests per second, and none in any other."""
     measured: list[float] = []
 
     def measure(rate: float) -> Load:
