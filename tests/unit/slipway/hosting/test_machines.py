@@ -2,14 +2,13 @@
 
 import json
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from llm_hosting.stack_label import StackLabel
 from local_cloud.assembly import ROOT
@@ -22,10 +21,10 @@ from slipway.operations.status import show
 from slipway.operations.verify import checks_of
 from slipway.stack.api import ApiAnswer
 from slipway.stack.deployed_stack import DeployedStack
+from support.stand_ins.described_stacks import described_stack
 from support.stand_ins.ec2 import LAUNCHED, StandInEc2, instance, volume
 
 NOW = LAUNCHED.timestamp() + 1500
-STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
 LOG_GROUP = "/slipway/machines/chat-1a2b3c4d"
 
 
@@ -46,15 +45,8 @@ class Aws:
 
     @property
     def stack(self) -> DeployedStack:
-        described = {
-            "StackName": "chat",
-            "StackId": STACK_ID,
-            "StackStatus": self.status,
-            "Description": f"{DESCRIPTION_PREFIX}gpt2 on transformers",
-            "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
-            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()],
-            "Outputs": [{"OutputKey": "JobTable", "OutputValue": "jobs"}],
-        }
+        outputs = {"JobTable": "jobs"}
+        described = described_stack(self.status, "gpt2 on transformers", parameters=self.parameters, outputs=outputs)
         return DeployedStack(described, lambda service: self.ec2 if service in ("ec2", "ssm") else self)
 
     def get_paginator(self, operation: str) -> Any:

@@ -2,14 +2,12 @@
 
 import json
 import sys
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.stack_label import StackLabel
 from slipway.__main__ import main
 from slipway.operations import list_deployments
@@ -21,9 +19,8 @@ from slipway.stack.api import ApiAnswer
 from slipway.stack.container_log import telling
 from slipway.stack.deployed_stack import DeployedStack, asking_aws
 from slipway.stack.prompt import request_body, text_of
+from support.stand_ins.described_stacks import described_stack
 from support.stand_ins.ec2 import StandInEc2
-
-STACK_ID = "arn:aws:cloudformation:eu-west-1:111122223333:stack/chat/1a2b3c4d-5e6f-7a8b-9c0d-1e2f3a4b5c6d"
 
 
 def refusal(operation: str, code: str) -> ClientError:
@@ -47,15 +44,7 @@ class Aws:
 
     @property
     def stack(self) -> DeployedStack:
-        described = {
-            "StackName": "chat",
-            "StackId": STACK_ID,
-            "StackStatus": self.status,
-            "Description": f"{DESCRIPTION_PREFIX}gpt2 on tgi",
-            "CreationTime": datetime(2026, 11, 22, tzinfo=UTC),
-            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()],
-            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()],
-        }
+        described = described_stack(self.status, "gpt2 on tgi", parameters=self.parameters, outputs=self.outputs)
         return DeployedStack(described, lambda service: StandInEc2() if service == "ec2" else self)
 
     def get_paginator(self, operation: str) -> Any:
