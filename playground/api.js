@@ -6,7 +6,7 @@ const BEARER = ["chat/completions", "completions"];  // OpenAI's routes take the
 export class ApiError extends Error {
   constructor(status, content, headers) {
     const error = content?.error ?? {};
-    super(typeof error.message === "string" ? error.message : "The answer is not the API\u2019s: try again.");
+    super(typeof error.message === "string" ? error.message : "The answer did not come from the API: try again.");
     this.status = status;
     this.code = error.code ?? "unknown";
     this.field = error.field;

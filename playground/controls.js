@@ -95,7 +95,7 @@ export function changed() {
     draw(at("picture"), at("picture-caption"), current());
   }
   if (!wrong.length) showCode();
-  else at("code-hint").textContent = "A number above is wrong: this is still the call before it.";
+  else at("code-hint").textContent = "A number above is wrong, so this is still the last valid call.";
   return wrong.length ? at(wrong[0]) : null;
 }
 

@@ -42,7 +42,7 @@ export async function watchEndpoint(run) {
   }
 }
 
-/** What a run knows of its endpoint: whether a machine starts, since when, and for how long. */
+/** The start of the run's machine: since when, and how long it usually takes; null if none starts. */
 export function startOf({ endpoint }) {
   return NOT_YET.includes(endpoint?.status) ? endpoint.start ?? {} : null;
 }

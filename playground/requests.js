@@ -71,8 +71,8 @@ export function engineProblem(control, value, kind, config) {
   if (!range || isLeftOut) return "";
   if (value < range.minimum) return `${config.engine} takes ${range.minimum} or more.`;
   if (value > range.maximum) return `${config.engine} takes ${range.maximum} or less.`;
-  if (value <= range.exclusive_minimum) return `${config.engine} takes more than ${range.exclusive_minimum} only.`;
-  if (value >= range.exclusive_maximum) return `${config.engine} takes less than ${range.exclusive_maximum} only.`;
+  if (value <= range.exclusive_minimum) return `${config.engine} needs a number above ${range.exclusive_minimum}.`;
+  if (value >= range.exclusive_maximum) return `${config.engine} needs a number below ${range.exclusive_maximum}.`;
   return "";
 }
 

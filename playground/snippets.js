@@ -1,7 +1,7 @@
 // Writes the same call as code to copy: curl, Python, and Python that signs.
 import { streamOf } from "./requests.js";
 
-/** { curl, python, boto3 } for a request; those that fit the API's auth. A key is named, never shown. */
+/** The snippets of a request, { curl, python, boto3 }, that fit the API's authorization. They name a key and never show it. */
 export function snippets({ body, streamed }, kind, config, url) {
   const hold = Math.min(25, config.longest_wait_in_seconds), asked = streamed ?? body;
   const path = streamed ? streamOf(kind, config) : config.jobs ? `jobs?wait=${hold}` : "generate";

@@ -4,8 +4,8 @@ import { ApiError, parsed, reached, send } from "./api.js";
 const BROKEN_OFF = { error: { code: "stream_broken", message: "The answer broke off before its end: try again." } };
 
 /**
- * Ask, and tell each piece of the answer: its `text`, its `thought` where the model thinks first, and its `end`, such as
- * "length", with the last one. Throws as `send`, and for a stream that ends early.
+ * Send a request, and pass on each piece of the answer: its `text`, its `thought` if the model thinks first, and with the last
+ * piece its `end`, such as "length". Throws what `send` throws, and an ApiError for a stream that ends early.
  */
 export async function follow(path, options, tell) {
   const response = await send("POST", path, options);

@@ -96,7 +96,7 @@ WRONG = [
     ("temperature", "-1", "Give a number from 0 to 10."),
     ("top_k", "-3", "Give a number from 0 to 100000."),
     ("top_p", "1.2", "Give a number from 0.01 to 1."),
-    ("top_p", "0.2", "lmi-vllm takes more than 0.3 only."),
+    ("top_p", "0.2", "lmi-vllm needs a number above 0.3."),
     ("seed", "x", "Not a number."),
 ]
 

@@ -57,7 +57,7 @@ def test_a_prompt_that_is_too_long_gets_openais_error(served: Mapping[str, Serve
     with pytest.raises(openai.APIError) as raised:
         list(client.chat.completions.create(**asked, stream=stream))
     assert raised.value.code == "context_length_exceeded"
-    said = "exceeded: " if name == "tgi" else "8192 tokens"  # of a prompt alone TGI takes less
+    said = "exceeded: " if name == "tgi" else "8192 tokens"  # TGI's limit for a prompt alone is lower
     assert f"This model's maximum context length is {said}" in raised.value.message
 
 
@@ -98,8 +98,8 @@ def test_a_caller_who_gives_up_gets_its_own_timeout(served: Mapping[str, Served]
 
 def test_a_container_that_dies_is_an_error_and_is_paid_for_once(served: Mapping[str, Served]) -> None:
     api, asked = served["sglang"], ASKED | {"max_tokens": 2000}
-    left = sum(each["outstanding"] for each in containers(api, at_least=1))  # of a caller who gave up
-    sent = list[object]()  # retries of the SDK included
+    left = sum(each["outstanding"] for each in containers(api, at_least=1))  # after a caller gave up
+    sent = list[object]()  # including retries of the SDK
     counted = openai.DefaultHttpxClient(event_hooks={"request": [sent.append]})
     with ThreadPoolExecutor(1) as beside, sdk(api, max_retries=2, http_client=counted) as client:
         stream = client.chat.completions.create(**asked, stream=True)

@@ -129,7 +129,7 @@ class Mutant(NamedTuple):
 
 
 def _plain_code(function: Callable[..., Any]) -> str:
-    """The function's code without a docstring, as `ast.unparse` writes it."""
+    """Return the function's code without a docstring, as `ast.unparse` writes it."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(tree, ast.FunctionDef)
     if ast.get_docstring(tree):

@@ -51,7 +51,10 @@ def test_every_acknowledgement_carries_a_reason_and_a_prefixed_id(nag_report: di
 
 
 def test_cfn_lint_is_silent(assembly: Path) -> None:
-    """Each in us-east-1; those for another region, one of each mode, those with own types in all of the above."""
+    """Lint each template in us-east-1, and some in all regions above.
+
+    Those are the templates for another region, one template of each mode, and those with types that no other has.
+    """
     stacks = sorted(read_stacks(assembly), key=_regions)
     groups = [(list(group), regions) for regions, group in groupby(stacks, key=_regions)]
     # Each of two processes lints half of each group: a start of cfn-lint takes as long as a template.

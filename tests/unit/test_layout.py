@@ -85,7 +85,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def imported(module: str, tree: ast.Module) -> Iterator[str]:
-    """The modules that a module's syntax tree imports, relative names resolved."""
+    """Return the modules that a module's syntax tree imports, with relative names resolved."""
     package = (
         module if module in ALL_MODULES and ALL_MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
     )
@@ -157,7 +157,7 @@ def folder(module: str) -> str:
 
 @cache
 def folders_imported() -> dict[str, set[str]]:
-    """Each folder with the folders that its modules import. A folder is above or below its rooms, never both."""
+    """Return the folders that each folder's modules import. A folder is above or below its rooms, never both."""
     graph: dict[str, set[str]] = {}
     for module in ALL_MODULES:
         graph.setdefault(folder(module), set()).update(folder(name) for name in imports(module) if name in ALL_MODULES)

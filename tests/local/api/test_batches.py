@@ -23,7 +23,7 @@ def line(custom_id: str, **body: Any) -> dict[str, Any]:
 
 
 def form(*parts: tuple[str, str | bytes]) -> bytes:
-    """The parameters of each part's disposition, and its content."""
+    """Parse a form: the parameters of each part's disposition, and its content."""
     pieces = [
         f"--{BOUNDARY}\r\nContent-Disposition: form-data; {names}\r\n\r\n".encode()
         + (content if isinstance(content, bytes) else content.encode())

@@ -30,7 +30,7 @@ from support.templates.template_parts import Template, properties
 
 JOBS, CALLERS = 30, 10
 FINAL = {"succeeded", "failed", "expired", "cancelled"}
-MOST_MINUTES = 40  # the promise: the deadline, 30 minutes, and two sweeps; a lost look comes back as late as that
+MOST_MINUTES = 40  # the deadline of 30 minutes and two sweeps; a job whose look was lost may take as long
 
 # Faults between the parts, and how often each is injected. Each must be used.
 EVERYWHERE: list[dict[str, Any]] = [

@@ -99,7 +99,7 @@ def test_diff_reports_of_an_edit_exactly_what_happens(cloud: LocalCloud, made: d
             assert seen(cloud, client) == before, f"{name}: nothing has changed"
             continue
         update(cloud, stack)
-        after = seen(cloud, client)  # as the caller from before
+        after = seen(cloud, client)  # called as the same caller as before
         changed = {each for each in before.ids.keys() & after.ids.keys() if before.ids[each] != after.ids[each]}
         assert before.ids.keys() - after.ids.keys() == changes.get("removed", set()), name
         assert after.ids.keys() - before.ids.keys() == changes.get("added", set()), name

@@ -82,7 +82,7 @@ class Trio:
         return connect(self.cloud, outputs, region, deployer=self.organization.deployers[account])
 
     def resource(self, account: str, region: str, start: str) -> str:
-        """The physical id of the resource whose logical id starts so."""
+        """Return the physical id of the resource whose logical id starts so."""
         cloudformation = self.organization.client("cloudformation", account, region)
         name = self.stack(account, region)["StackName"]
         found = cloudformation.describe_stack_resources(StackName=name)["StackResources"]

@@ -186,7 +186,7 @@ def test_a_key_outside_of_its_plan_is_reported_and_blocks_nothing(
     api: ApiClient, cloud: LocalCloud, slipway: Command, made: Make
 ) -> None:
     stale, gateway = made("team-search"), cloud.client("apigateway", region=api.region)
-    for plan in gateway.get_usage_plans(keyId=stale["id"])["items"]:  # as where the stack was made anew
+    for plan in gateway.get_usage_plans(keyId=stale["id"])["items"]:  # as after a new deploy of a deleted stack
         gateway.delete_usage_plan_key(usagePlanId=plan["id"], keyId=stale["id"])
     assert f"{stale['id']} of team-search opens nothing" in slipway("keys", "list", NAME).stdout
     assert slipway("keys", "rotate", NAME, "team-search").status == 2
@@ -218,7 +218,7 @@ def test_revoke_never_takes_a_name_for_the_beginning_of_an_id(api: ApiClient, sl
 def test_a_value_is_shown_once(slipway: Command, made: Make) -> None:
     value = made("team-search")["value"]
     assert value not in slipway("keys", "list", NAME).stdout + slipway("keys", "list", NAME, "--json").stdout
-    assert slipway("keys", "create", NAME, "team-search").status == 2  # one lives already
+    assert slipway("keys", "create", NAME, "team-search").status == 2  # one exists already
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ FETCH = (
 
 
 def fetched(cloud: LocalCloud, home: Path, **variables: str) -> tuple[int, str, dict[str, bytes]]:
-    """Exit status and errors of a download, and the files of the model afterwards."""
+    """Run a download; return its exit status, its errors, and the model's files afterwards."""
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
         "AWS_ENDPOINT_URL": cloud.url,

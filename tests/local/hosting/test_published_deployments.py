@@ -24,7 +24,7 @@ def is_texts(answer: Any, count: int) -> bool:
 
 
 def generated(count: int) -> Callable[[Any], bool]:
-    """[{"generated_text": ...}, ...]"""
+    """Return a check that an answer has the form [{"generated_text": ...}, ...] with `count` texts."""
     return lambda answer: is_texts([each["generated_text"] for each in answer], count)
 
 

@@ -74,7 +74,7 @@ def comparable(value: Value) -> tuple[str, Any]:
 
 @cache
 def condition(text: str, names: Names) -> Condition:
-    """Raises Refusal."""
+    """Parse an expression. Raises Refusal."""
     used: set[str] = set()
     alternatives = tuple(
         tuple(_term(term, dict(names), used) for term in alternative.split(" AND "))
@@ -85,7 +85,7 @@ def condition(text: str, names: Names) -> Condition:
 
 @cache
 def update(text: str, names: Names) -> Update:
-    """Raises Refusal."""
+    """Parse an expression. Raises Refusal."""
     used, actions, position, verb = set[str](), list[Action](), 0, ""
     while position < len(text):
         if clause := _CLAUSE.match(text, position):

@@ -5,7 +5,7 @@ from local_cloud.assembly import ROOT
 
 DEPLOYMENTS = ROOT / "deployments"
 SHIPPED_FILES = {stack_name(path): path for path in (find(name, DEPLOYMENTS) for name in names(DEPLOYMENTS))}
-SHIPPED = sorted(SHIPPED_FILES)  # by their stacks' names
+SHIPPED = sorted(SHIPPED_FILES)  # keys are stack names
 VARIANT_FILES = sorted((ROOT / "tests" / "deployments").glob("*.yaml"))
 VARIANTS = [path.stem for path in VARIANT_FILES]
 ACCOUNT_SETTINGS = "slipway-account-settings"

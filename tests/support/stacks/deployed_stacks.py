@@ -30,7 +30,7 @@ def edited(stack: Stack, folder: Path, change: Change, name: str) -> Stack:
     path = folder / f"{name}-{time.monotonic_ns()}.json"
     path.write_text(json.dumps(template))
     changed = replace(stack, name=name, template_path=path)
-    mark_as_linted(changed)  # the template that was edited has passed
+    mark_as_linted(changed)  # cfn-lint has passed the template before the edit
     return changed
 
 

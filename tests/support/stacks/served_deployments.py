@@ -25,10 +25,10 @@ ASLEEP = "asleep"  # the deployment whose instances are stopped
 
 def main() -> None:
     """Deploy the files, print their APIs, and serve until standard input ends."""
-    with LocalCloud(port=free_port()) as cloud:  # starts while the app synthesizes
+    with LocalCloud(port=free_port()) as cloud:  # it starts while the app synthesizes
         stacks = {stack.name: stack for stack in read_stacks(synthesize([ACCOUNT_SETTINGS, *sys.argv[1:]], _folder()))}
         for stack in stacks.values():
-            mark_as_linted(stack)  # as any other template of their engine and mode, which tests/templates lints
+            mark_as_linted(stack)  # tests/templates lints templates of the same engine and mode
         cloud.wait_until_ready()
         deploy(cloud, stacks.pop(ACCOUNT_SETTINGS))
         with ThreadPoolExecutor() as side_by_side:

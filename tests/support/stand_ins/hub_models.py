@@ -17,7 +17,7 @@ CONFIG = {
     "torch_dtype": "float16",
 }
 GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
-_LARGE = 100_000  # a file of so many bytes lies in storage, not in git
+_LARGE = 100_000  # from this size in bytes a file lies in storage, not in git
 
 
 def safetensors(tensors: dict[str, tuple[str, list[int], int]]) -> bytes:

@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from support.stand_ins.loopback_server import LoopbackServer
 
 Files = Mapping[str, bytes]
-LARGE_IN_BYTES = 100_000  # larger files are in LFS
-FILES_ON_A_PAGE = 3  # the Hub has 1,000
+LARGE_IN_BYTES = 100_000  # larger files lie in Git LFS
+FILES_ON_A_PAGE = 3  # 1,000 on the Hub
 
 
 def commit_of(files: Files) -> str:
@@ -91,7 +91,7 @@ class HubAnswer(BaseHTTPRequestHandler):
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
     def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):  # of a killed client
+        with contextlib.suppress(ConnectionError):  # the client was killed
             super().handle()
 
     def do_HEAD(self) -> None:

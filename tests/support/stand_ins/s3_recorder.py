@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
 
     def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):  # of a killed client
+        with contextlib.suppress(ConnectionError):  # the client was killed
             super().handle()
 
     def _pass(self) -> None:

@@ -171,7 +171,7 @@ def retained_resources_are_tagged(template: Template) -> list[str]:
         logical_id
         for logical_id, resource in template["Resources"].items()
         if "Retain" in resource.get("DeletionPolicy", "Delete") + resource.get("UpdateReplacePolicy", "Delete")
-        and resource["Type"] != "AWS::S3::BucketPolicy"  # goes with its bucket, and takes no tags
+        and resource["Type"] != "AWS::S3::BucketPolicy"  # it is deleted with its bucket, and can't have tags
         and not _is_tagged(resource)
     ]
 
