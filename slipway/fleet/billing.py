@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from llm_hosting.catalog.instances import Instance, types_for
 from llm_hosting.fleets.stack_sets import ENDPOINT_SWITCH
-from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, Quota
+from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, NeededQuota
 from llm_hosting.resolution import Resolution
 
 _VCPU_CODE = "L-1216C47A"
@@ -51,7 +51,7 @@ def total(bills: Iterable[Bill]) -> Bill:
     return Bill(round(sum(least), 2), round(sum(most), 2))
 
 
-def quota(values: Mapping[str, str], resolution: Resolution) -> Quota:
+def quota(values: Mapping[str, str], resolution: Resolution) -> NeededQuota:
     """The quota that one account and region needs during an update, with old and new instances side by side.
 
     The name is the one by which `doctor` asks for it.
@@ -59,8 +59,8 @@ def quota(values: Mapping[str, str], resolution: Resolution) -> Quota:
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)
     if resolution.deployment.hosting.runs_on_machines:
-        return Quota(f"{VCPU_QUOTA} ({_VCPU_CODE})", most * COPIES_DURING_UPDATE * instance.vcpu)
-    return Quota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
+        return NeededQuota(f"{VCPU_QUOTA} ({_VCPU_CODE})", most * COPIES_DURING_UPDATE * instance.vcpu)
+    return NeededQuota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
 
 
 def _instance(values: Mapping[str, str], resolution: Resolution) -> Instance:

@@ -24,7 +24,7 @@ from slipway.stack.deployed_stack import UnknownStackError
 from tools.smoke import questions
 from tools.smoke.local import LOOK_INTERVAL_IN_SECONDS, local_account
 from tools.smoke.questions import asked, calling_while_it_starts
-from tools.smoke.report import Answer, page
+from tools.smoke.report import AwsAnswer, page
 from tools.smoke.trial import ASYNC, NAMES, REALTIME, TimeIsUpError, Trial
 
 _HOURS = 2
@@ -101,27 +101,27 @@ def may_spend(where: str, *, sure: bool) -> bool:
     return input(f"Type {most:.2f} to spend it: ").strip() == f"{most:.2f}"
 
 
-def answers_of(trial: Trial) -> list[Answer]:
+def answers_of(trial: Trial) -> list[AwsAnswer]:
     """Run the whole test. Everything is destroyed, whatever happens before."""
-    answers: list[Answer] = []
+    answers: list[AwsAnswer] = []
     try:
         for answer in _life(trial):
             _say(answer)
             answers.append(answer)
     except TimeIsUpError:
-        answers.append(Answer("Was there time for everything?", "yes", f"no, {_HOURS} hours were over", good=False))
+        answers.append(AwsAnswer("Was there time for everything?", "yes", f"no, {_HOURS} hours were over", good=False))
     except UnknownStackError as error:
-        answers.append(Answer("Is everything deployed?", "yes", str(error), good=False))
+        answers.append(AwsAnswer("Is everything deployed?", "yes", str(error), good=False))
     except KeyboardInterrupt:
-        answers.append(Answer("Did it run to its end?", "yes", "no: Ctrl-C", good=False))
+        answers.append(AwsAnswer("Did it run to its end?", "yes", "no: Ctrl-C", good=False))
     except Exception as error:  # after any failure, everything must still be destroyed
-        answers.append(Answer("Did the smoke test itself work?", "yes", f"no: {place_of(error)}", good=False))
+        answers.append(AwsAnswer("Did the smoke test itself work?", "yes", f"no: {place_of(error)}", good=False))
     print("destroying everything", flush=True)
     started = time.monotonic()
     trial.destroy()
     left = trial.left()
     seen = ", ".join(left) or f"nothing is left after {time.monotonic() - started:.0f} s"
-    answers.append(Answer("Is everything gone after destroy and purge?", "it is", seen, not left))
+    answers.append(AwsAnswer("Is everything gone after destroy and purge?", "it is", seen, not left))
     _say(answers[-1])
     return answers
 
@@ -132,7 +132,7 @@ def place_of(error: Exception) -> str:
     return " ".join(f"{said.strip()} ({place.strip()})".split())
 
 
-def _life(trial: Trial) -> Iterator[Answer]:
+def _life(trial: Trial) -> Iterator[AwsAnswer]:
     print("deploying both", flush=True)
     started = time.monotonic()
     with calling_while_it_starts(trial) as early:
@@ -140,7 +140,7 @@ def _life(trial: Trial) -> Iterator[Answer]:
     seconds = time.monotonic() - started
     reasons = "".join(questions.why(trial, name) for name in trial.there())
     seen = f"exit status {status} after {seconds:.0f} s{reasons}"
-    yield Answer("Does a first deploy succeed?", "yes", seen, status == 0)
+    yield AwsAnswer("Does a first deploy succeed?", "yes", seen, status == 0)
     if status:
         return
     yield early()
@@ -162,14 +162,14 @@ def _life(trial: Trial) -> Iterator[Answer]:
     yield asked(questions.metrics_of_alarms, trial)
 
 
-def _verified(trial: Trial, when: str) -> Iterator[Answer]:
+def _verified(trial: Trial, when: str) -> Iterator[AwsAnswer]:
     for name in (REALTIME, ASYNC):
         bad = [check for check in checks_of(trial.stack(name), timeout=trial.seconds_left(1800)) if not check.good]
         seen = "; ".join(f"{check.name}: {check.seen}" for check in bad) or "yes"
-        yield Answer(f"Does verify find {name} good {when}?", "yes", seen, not bad)
+        yield AwsAnswer(f"Does verify find {name} good {when}?", "yes", seen, not bad)
 
 
-def _say(answer: Answer) -> None:
+def _say(answer: AwsAnswer) -> None:
     print(f"{'ok' if answer.good else 'NO':4}{answer.question}\n    {answer.seen}", flush=True)
 
 

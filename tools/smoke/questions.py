@@ -17,15 +17,15 @@ from slipway.operations.logs import ACCESS, log_groups
 from slipway.stack.api import DeployedApi
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
 from slipway.stack.prompt import request_body
-from tools.smoke.report import Answer
+from tools.smoke.report import AwsAnswer
 from tools.smoke.trial import ASYNC, REALTIME, Trial
 
 _WAIT_IN_SECONDS = 1800
-Question = Callable[[Trial], Answer]
+Question = Callable[[Trial], AwsAnswer]
 
 
 @contextmanager
-def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
+def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], AwsAnswer]]:
     """Call POST /generate from the moment that the API exists until the block ends."""
     statuses: Counter[str] = Counter()
     over = threading.Event()
@@ -50,9 +50,9 @@ def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
             except (BotoCoreError, ClientError) as error:
                 statuses[type(error).__name__] += 1
 
-    def answer() -> Answer:
+    def answer() -> AwsAnswer:
         seen = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
-        return Answer(
+        return AwsAnswer(
             "What does POST /generate answer while the endpoint is created?",
             "503 endpoint_not_ready, or 403 until the stage is there",
             seen or "there was no API before the endpoint was in service",
@@ -68,7 +68,7 @@ def calling_while_it_starts(trial: Trial) -> Iterator[Callable[[], Answer]]:
         caller.join()
 
 
-def trust_by_source_account(trial: Trial) -> Answer:
+def trust_by_source_account(trial: Trial) -> AwsAnswer:
     """Create a model whose role trusts SageMaker for this account only; delete both at once."""
     iam, sagemaker = trial.clients("iam"), trial.clients("sagemaker")
     stack, name = trial.stack(REALTIME), f"slipway-smoke-{uuid.uuid4().hex[:8]}"
@@ -108,10 +108,10 @@ def trust_by_source_account(trial: Trial) -> Answer:
     uses = "aws:SourceAccount" in json.dumps(role["AssumeRolePolicyDocument"])
     expected = "it does: the execution role's trust names it" if uses else ""
     good = seen == "CreateModel succeeds" or not uses
-    return Answer("Does SageMaker send aws:SourceAccount when it assumes an execution role?", expected, seen, good)
+    return AwsAnswer("Does SageMaker send aws:SourceAccount when it assumes an execution role?", expected, seen, good)
 
 
-def notifications_arrive(trial: Trial) -> Answer:
+def notifications_arrive(trial: Trial) -> AwsAnswer:
     """Submit a job and see whether the recorder runs, which only notifications start."""
     started = time.time()
     stack, job = _run_job(trial, ASYNC)
@@ -125,7 +125,7 @@ def notifications_arrive(trial: Trial) -> Answer:
         return bool(stack.clients("logs").filter_log_events(**request)["events"]) or None
 
     ran = trial.wait(look, 120)
-    return Answer(
+    return AwsAnswer(
         "Does SageMaker announce the end of an asynchronous call on a topic with this key?",
         "the recorder hears of it, and the job succeeds",
         f"{', '.join(sorted(keys))}: the job is {job['status']}, and the recorder {'ran' if ran else 'did not run'}",
@@ -133,7 +133,7 @@ def notifications_arrive(trial: Trial) -> Answer:
     )
 
 
-def output_is_named(trial: Trial) -> Answer:
+def output_is_named(trial: Trial) -> AwsAnswer:
     """Call the endpoint directly and compare the output location that SageMaker promises with what it writes."""
     stack, job = _run_job(trial, ASYNC)
     bucket = stack.outputs["JobBucket"]
@@ -153,7 +153,7 @@ def output_is_named(trial: Trial) -> Answer:
 
     written = trial.wait(look, 120) or []
     ours = s3.list_objects_v2(Bucket=bucket, Prefix=f"output/{job['id']}/").get("Contents", [])
-    return Answer(
+    return AwsAnswer(
         "Where does SageMaker write the output of a call with S3OutputPathExtension?",
         "at the OutputLocation that it answers, below output/<extension>",
         f"extension {extension}: answered {key} (failures: {promised.get('FailureLocation')}), wrote "
@@ -162,7 +162,7 @@ def output_is_named(trial: Trial) -> Answer:
     )
 
 
-def busy_endpoint_refuses(trial: Trial) -> Answer:
+def busy_endpoint_refuses(trial: Trial) -> AwsAnswer:
     """Update the endpoint while it scales to zero instances."""
     stack = trial.stack(ASYNC)
     sagemaker, name = stack.clients("sagemaker"), stack.endpoint_name
@@ -174,7 +174,7 @@ def busy_endpoint_refuses(trial: Trial) -> Answer:
     except ClientError as error:
         seen = str(error)
     trial.settled(ASYNC)
-    return Answer(
+    return AwsAnswer(
         "Does SageMaker refuse an update while the endpoint scales?",
         "it does, as another operation is in progress",
         seen,
@@ -182,14 +182,14 @@ def busy_endpoint_refuses(trial: Trial) -> Answer:
     )
 
 
-def update_at_zero(trial: Trial) -> Answer:
+def update_at_zero(trial: Trial) -> AwsAnswer:
     """Update an endpoint at zero instances and see whether it starts any."""
     before = (trial.stack(ASYNC).endpoint or {})["EndpointConfigName"]
     started = time.monotonic()
     status = trial.deploy(ASYNC, turn=1)
     endpoint = trial.settled(ASYNC)
     changed = endpoint["EndpointConfigName"] != before
-    return Answer(
+    return AwsAnswer(
         "Does an update at zero instances succeed, and does it start one?",
         "it succeeds",
         f"exit status {status} after {time.monotonic() - started:.0f} s, "
@@ -199,7 +199,7 @@ def update_at_zero(trial: Trial) -> Answer:
     )
 
 
-def waking(trial: Trial) -> Answer:
+def waking(trial: Trial) -> AwsAnswer:
     """Submit a job at zero instances; instances that the update started are stopped first."""
     if _count(trial.settled(ASYNC)):
         _scale_to_zero(trial.stack(ASYNC))
@@ -207,12 +207,12 @@ def waking(trial: Trial) -> Answer:
     started = time.monotonic()
     _, job = _run_job(trial, ASYNC)
     seen = f"from {before} instances {job['status']} after {time.monotonic() - started:.0f} s"
-    return Answer(
+    return AwsAnswer(
         "How long does a job take that wakes the endpoint?", "it succeeds", seen, job["status"] == "succeeded"
     )
 
 
-def rollback(trial: Trial) -> list[Answer]:
+def rollback(trial: Trial) -> list[AwsAnswer]:
     """Set off an alarm during an update, then update again."""
     stack = trial.stack(REALTIME)
     before = (stack.endpoint or {})["EndpointConfigName"]
@@ -226,7 +226,7 @@ def rollback(trial: Trial) -> list[Answer]:
     reason, is_back = endpoint.get("FailureReason") or "empty", endpoint["EndpointConfigName"] == before
     # CloudFormation may take the rollback for a success.
     is_noticed = stack.status == "UPDATE_ROLLBACK_COMPLETE" or not configuration(stack, endpoint).good
-    rolled = Answer(
+    rolled = AwsAnswer(
         "What is left of an update that an alarm rolls back?",
         "the old configuration; the stack says UPDATE_ROLLBACK_COMPLETE, or else verify finds it",
         f"exit status {exit_status}, the stack is {stack.status}, the endpoint {endpoint['EndpointStatus']} on the "
@@ -234,7 +234,7 @@ def rollback(trial: Trial) -> list[Answer]:
         is_back and is_noticed,
     )
     exit_status = trial.deploy(REALTIME, turn=2)
-    again = Answer(
+    again = AwsAnswer(
         "Does the next update work after a rollback?",
         "it does",
         f"exit status {exit_status}, the stack is {trial.stack(REALTIME).status}{why(trial, REALTIME)}",
@@ -243,7 +243,7 @@ def rollback(trial: Trial) -> list[Answer]:
     return [rolled, again]
 
 
-def metrics_of_alarms(trial: Trial) -> Answer:
+def metrics_of_alarms(trial: Trial) -> AwsAnswer:
     """List the alarms whose metric does not exist: such an alarm never goes off."""
     stack = trial.stack(ASYNC)
     cloudwatch, missing, count = stack.clients("cloudwatch"), set(), 0
@@ -256,19 +256,19 @@ def metrics_of_alarms(trial: Trial) -> Answer:
                     wanted = {key: alarm[key] for key in ("Namespace", "MetricName", "Dimensions")}
                     if not cloudwatch.list_metrics(**wanted)["Metrics"]:
                         missing.add(f"{alarm['Namespace']} {alarm['MetricName']} ({name})")
-    return Answer(
+    return AwsAnswer(
         "Which metrics of alarms did not exist by the end? (Some come with a failure only.)",
         "",
         f"{len(missing)} of {count}: {', '.join(sorted(missing)) or 'none'}",
     )
 
 
-def access_log(trial: Trial) -> Answer:
+def access_log(trial: Trial) -> AwsAnswer:
     """See whether API Gateway writes its access log, which it does with the account's role."""
     stack = trial.stack(REALTIME)
     (group,) = log_groups(stack, ACCESS)
     found = trial.wait(lambda: stack.clients("logs").filter_log_events(logGroupName=group)["events"] or None, 120)
-    return Answer("Does API Gateway write the access log?", "it does", f"{len(found or [])} lines", bool(found))
+    return AwsAnswer("Does API Gateway write the access log?", "it does", f"{len(found or [])} lines", bool(found))
 
 
 @contextmanager
@@ -323,9 +323,9 @@ def why(trial: Trial, name: str) -> str:
     return f": {failure.reason}" if failure else ""
 
 
-def asked(question: Question, trial: Trial) -> Answer:
+def asked(question: Question, trial: Trial) -> AwsAnswer:
     """The answer to a question. If AWS refuses the question itself, the refusal is the answer."""
     try:
         return question(trial)
     except (BotoCoreError, ClientError) as error:
-        return Answer(str(question.__name__).replace("_", " "), "AWS answers", str(error), good=False)
+        return AwsAnswer(str(question.__name__).replace("_", " "), "AWS answers", str(error), good=False)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 @dataclass(frozen=True)
-class Answer:
+class AwsAnswer:
     """One answer of AWS.
 
     expected: the behaviour on which Slipway relies; "" if it relies on none. seen: what AWS did. good: False if Slipway
@@ -19,7 +19,7 @@ class Answer:
     good: bool = True
 
 
-def page(where: str, started: datetime, answers: Sequence[Answer]) -> str:
+def page(where: str, started: datetime, answers: Sequence[AwsAnswer]) -> str:
     """The report. where: account and region."""
     minutes = (datetime.now(UTC) - started).total_seconds() / 60
     bad = sum(not answer.good for answer in answers)

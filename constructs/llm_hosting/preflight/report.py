@@ -55,7 +55,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Quota:
+class NeededQuota:
     """The service quota that a deployment needs, for an update with old and new instances side by side.
 
     instances: of SageMaker; with EC2, whose quota counts them, vCPUs.
@@ -89,7 +89,7 @@ class Report:
     silenced: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
-    quotas: list[Quota] = field(default_factory=list)
+    quotas: list[NeededQuota] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
     facts: str = ""
     account: str = ""
@@ -170,13 +170,13 @@ def facts_of(resolution: Resolution) -> str:
     return f"{source}; of the file: {named}" if named else source
 
 
-def _quotas(resolution: Resolution) -> Iterator[Quota]:
+def _quotas(resolution: Resolution) -> Iterator[NeededQuota]:
     most = resolution.deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
     if resolution.deployment.hosting.runs_on_machines:
-        yield from (Quota(VCPU_QUOTA, most * placement.instance.vcpu) for placement in resolution.placements)
+        yield from (NeededQuota(VCPU_QUOTA, most * placement.instance.vcpu) for placement in resolution.placements)
         return
     for name in resolution.deployment.hosting.instance_types:
-        yield Quota(f"{name} for endpoint usage", most)
+        yield NeededQuota(f"{name} for endpoint usage", most)
 
 
 def figures_of(placement: Placement, host_image: str | None) -> Figures:

@@ -17,7 +17,7 @@ _STATES = (PENDING, RUNNING, "stopping", STOPPED)
 DEPLOYMENT_TAG, MACHINE_TAG = "slipway:deployment", "slipway:machine"
 
 
-class Instance(NamedTuple):
+class Ec2Instance(NamedTuple):
     """The EC2 instance of a machine.
 
     number: the machine's. state: EC2's word, but never shutting-down or terminated. launched_at: the last start, in
@@ -49,7 +49,7 @@ class Ec2Instances:
         self._made = self._made or self._new_client()
         return self._made
 
-    def describe(self) -> list[Instance]:
+    def describe(self) -> list[Ec2Instance]:
         """Return all instances that exist, in the order of their numbers."""
         wanted = {
             f"tag:{DEPLOYMENT_TAG}": [self._stack],
@@ -85,7 +85,7 @@ class Ec2Instances:
         self._client.stop_instances(InstanceIds=[instance_id])
 
 
-def _instance(described: Any) -> Instance:
+def _instance(described: Any) -> Ec2Instance:
     tags = {tag["Key"]: tag["Value"] for tag in described.get("Tags", [])}
     launched_at = described["LaunchTime"].timestamp()
-    return Instance(described["InstanceId"], int(tags[MACHINE_TAG]), described["State"]["Name"], launched_at)
+    return Ec2Instance(described["InstanceId"], int(tags[MACHINE_TAG]), described["State"]["Name"], launched_at)

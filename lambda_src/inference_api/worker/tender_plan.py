@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from inference_api.machines.ec2_instances import PENDING, RUNNING, STOPPED, Instance
+from inference_api.machines.ec2_instances import PENDING, RUNNING, STOPPED, Ec2Instance
 from inference_api.machines.row import BUSY, IDLE, LOADING, SILENT_IN_SECONDS, MachineRow, usual_boot
 
 # A worker stops its machine itself; one that is so late is broken.
@@ -41,16 +41,16 @@ class TenderPlan(NamedTuple):
     unwell: the number of machines that run without working, or that are gone.
     """
 
-    starts: list[Instance]
-    stops: list[tuple[Instance, str]]
+    starts: list[Ec2Instance]
+    stops: list[tuple[Ec2Instance, str]]
     unwell: int
 
 
 def plan(
-    instances: Iterable[Instance], rows: Mapping[int, MachineRow], work: Work, limits: TenderLimits, now: float
+    instances: Iterable[Ec2Instance], rows: Mapping[int, MachineRow], work: Work, limits: TenderLimits, now: float
 ) -> TenderPlan:
     """Return what to start and to stop. Start at most one machine, which may take all jobs before the next minute."""
-    stops, coming, stopped = list[tuple[Instance, str]](), list[Instance](), list[Instance]()
+    stops, coming, stopped = list[tuple[Ec2Instance, str]](), list[Ec2Instance](), list[Ec2Instance]()
     unwell, known = 0, {instance.id: instance for instance in instances}
     usual = usual_boot(rows.values())
     for instance in known.values():
@@ -72,20 +72,22 @@ def plan(
     return TenderPlan(stopped[:1] if more else [], stops, unwell)
 
 
-def _row_of(instance: Instance, rows: Mapping[int, MachineRow]) -> MachineRow | None:
+def _row_of(instance: Ec2Instance, rows: Mapping[int, MachineRow]) -> MachineRow | None:
     """Return the machine's row if this instance's worker has written it since the instance was started."""
     row = rows.get(instance.number)
     return row if row and row.instance_id == instance.id and row.seen_at > instance.launched_at else None
 
 
-def _successor(instance: Instance, rows: Mapping[int, MachineRow], known: Mapping[str, Instance]) -> Instance | None:
+def _successor(
+    instance: Ec2Instance, rows: Mapping[int, MachineRow], known: Mapping[str, Ec2Instance]
+) -> Ec2Instance | None:
     """Return the instance that has taken its number: an update makes a new one before it terminates the old one."""
     row = rows.get(instance.number)
     return known.get(row.instance_id) if row and row.instance_id != instance.id else None
 
 
 def _last_end(
-    instance: Instance, rows: Mapping[int, MachineRow], successor: Instance | None, limits: TenderLimits
+    instance: Ec2Instance, rows: Mapping[int, MachineRow], successor: Ec2Instance | None, limits: TenderLimits
 ) -> float:
     """Return until when a replaced instance may work on jobs, in seconds since the epoch; 0 for any other instance.
 
@@ -98,11 +100,11 @@ def _last_end(
     return row.seen_at + longest if row and was_replaced else 0  # replaced by an instance that is gone
 
 
-def _stays(instance: Instance, last_end: float, now: float) -> str | None:
+def _stays(instance: Ec2Instance, last_end: float, now: float) -> str | None:
     return "it was replaced and goes on" if instance.state == RUNNING and now > last_end else None
 
 
-def _takes_jobs_soon(instance: Instance, row: MachineRow | None, usual: float, now: float) -> bool:
+def _takes_jobs_soon(instance: Ec2Instance, row: MachineRow | None, usual: float, now: float) -> bool:
     """Whether the instance takes jobs, or soon will. One that boots for much longer than usual does not count."""
     if row and row.state != LOADING:
         return instance.state == RUNNING and row.state in (IDLE, BUSY)
@@ -110,7 +112,7 @@ def _takes_jobs_soon(instance: Instance, row: MachineRow | None, usual: float, n
     return instance.state in (PENDING, RUNNING) and now - began <= 2 * usual
 
 
-def _problem(instance: Instance, row: MachineRow | None, limits: TenderLimits, now: float) -> str | None:
+def _problem(instance: Ec2Instance, row: MachineRow | None, limits: TenderLimits, now: float) -> str | None:
     if instance.state != RUNNING:
         return None
     if row is None:
@@ -121,7 +123,7 @@ def _problem(instance: Instance, row: MachineRow | None, limits: TenderLimits, n
     return "its model does not answer" if row.state == LOADING and now - last_ready > limits.boot else None
 
 
-def _is_forgotten(instance: Instance, row: MachineRow | None, work: Work, limits: TenderLimits, now: float) -> bool:
+def _is_forgotten(instance: Ec2Instance, row: MachineRow | None, work: Work, limits: TenderLimits, now: float) -> bool:
     """Whether a machine runs on without work. A boot, until the model first answers, has a limit of its own."""
     if instance.state != RUNNING or row is None or row.state == LOADING or work.waits or work.runs:
         return False

@@ -11,7 +11,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import Job
-from inference_api.machines.ec2_instances import RUNNING, STOPPED, Ec2Instances, Instance
+from inference_api.machines.ec2_instances import RUNNING, STOPPED, Ec2Instance, Ec2Instances
 from inference_api.machines.row import IDLE, MachineRow
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
@@ -20,7 +20,7 @@ from inference_api.worker.tender_plan import TenderLimits
 
 NOW = 100_000.0
 TIMES = JobTimes(deadline=7200, retention=3600, invocation_timeout=900)
-SLEEPING = Instance("i-0", 0, STOPPED, NOW - 90_000)
+SLEEPING = Ec2Instance("i-0", 0, STOPPED, NOW - 90_000)
 
 
 def accepted(number: int = 0, at: float = NOW - 600) -> Job:
@@ -74,7 +74,7 @@ def test_behind_more_rows_than_one_look_takes_the_queue_tells_of_work() -> None:
 
 
 def test_a_machine_that_cannot_be_stopped_keeps_no_other_from_its_start(capsys: pytest.CaptureFixture[str]) -> None:
-    hung = Instance("i-1", 1, RUNNING, NOW - 1000)
+    hung = Ec2Instance("i-1", 1, RUNNING, NOW - 1000)
 
     def stop(instance_id: str) -> None:
         raise EndpointConnectionError(endpoint_url="https://ec2")
@@ -111,6 +111,6 @@ def test_instances_come_in_pages_and_only_those_of_the_stack_are_asked_for() -> 
 
     client = SimpleNamespace(describe_instances=describe_instances)
     found = Ec2Instances(lambda: client, "gpt2-ec2").describe()
-    assert found == [Instance("i-0", 0, RUNNING, NOW), Instance("i-1", 1, RUNNING, NOW)]
+    assert found == [Ec2Instance("i-0", 0, RUNNING, NOW), Ec2Instance("i-1", 1, RUNNING, NOW)]
     assert requests[1]["NextToken"] == "1"
     assert {"Name": "tag:slipway:deployment", "Values": ["gpt2-ec2"]} in requests[0]["Filters"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from inference_api.machines.ec2_instances import PENDING, RUNNING, STOPPED, Instance
+from inference_api.machines.ec2_instances import PENDING, RUNNING, STOPPED, Ec2Instance
 from inference_api.machines.row import (
     BUSY,
     IDLE,
@@ -19,12 +19,12 @@ from inference_api.worker.tender_plan import GRACE_IN_SECONDS, TenderLimits, Ten
 NOW = 100_000.0
 LIMITS = TenderLimits(idle=1800, boot=900, attempt=600, batch=4)
 NONE, SOME = Work(False, False, 0), Work(True, True, 3)
-FIRST, SECOND = (Instance(f"i-{number}", number, STOPPED, NOW - 90_000) for number in (0, 1))
+FIRST, SECOND = (Ec2Instance(f"i-{number}", number, STOPPED, NOW - 90_000) for number in (0, 1))
 UP = FIRST._replace(state=RUNNING, launched_at=NOW - 5000)
 ROW = MachineRow(0, "i-0", IDLE, seen_at=NOW - 10, ready_at=NOW - 10, busy_at=NOW - 60)
 
 
-def planned(*instances: Instance, rows: tuple[MachineRow, ...] = (), work: Work = SOME) -> TenderPlan:
+def planned(*instances: Ec2Instance, rows: tuple[MachineRow, ...] = (), work: Work = SOME) -> TenderPlan:
     return plan(instances, {row.number: row for row in rows}, work, LIMITS, NOW)
 
 
@@ -46,7 +46,7 @@ def test_work_starts_one_machine_at_a_time() -> None:
     ],
 )
 def test_another_is_started_only_for_more_than_the_first_takes_at_once(
-    coming: tuple[Instance, tuple[MachineRow, ...]],
+    coming: tuple[Ec2Instance, tuple[MachineRow, ...]],
 ) -> None:
     instance, rows = coming
     assert planned(instance, SECOND, rows=rows, work=SOME._replace(messages=4)).starts == []

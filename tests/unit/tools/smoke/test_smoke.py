@@ -13,7 +13,7 @@ from llm_hosting.catalog.instances import instances
 from local_cloud.assembly import ROOT
 from slipway.checking.check import check
 from tools.smoke.__main__ import answers_of, may_spend
-from tools.smoke.report import Answer, page
+from tools.smoke.report import AwsAnswer, page
 from tools.smoke.trial import NAMES
 
 FILES = [ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml" for name in NAMES]
@@ -78,7 +78,7 @@ def test_everything_is_destroyed_also_after_a_fault_of_the_smoke_test_itself(mon
 
 
 def test_the_report_has_a_row_for_each_answer_and_marks_the_bad_ones() -> None:
-    answers = [Answer("Is it up?", "yes", "yes"), Answer("Is it | good?", "yes", "no\nnot at all", good=False)]
+    answers = [AwsAnswer("Is it up?", "yes", "yes"), AwsAnswer("Is it | good?", "yes", "no\nnot at all", good=False)]
     lines = page("us-east-1", datetime.now(UTC), answers).splitlines()
     assert "1 of 2 answers are not as expected." in lines
     assert "| ok | Is it up? | yes | yes |" in lines
