@@ -72,7 +72,7 @@ def test_shift_and_enter_begin_a_line(visit: Visit, api: StandInApi) -> None:
     assert sent(api) == ["One\nTwo"]
 
 
-def test_an_edited_message_is_sent_again_without_what_followed(visit: Visit, api: StandInApi) -> None:
+def test_an_edited_message_is_sent_again_without_the_later_turns(visit: Visit, api: StandInApi) -> None:
     page = visit(api.url)
     say(page, "One")
     say(page, "Two")
@@ -130,7 +130,7 @@ def test_a_chat_continues_with_the_chosen_answer(visit: Visit, api: StandInApi) 
     assert sent(api) == ["One", "8", "Two"]
 
 
-def test_a_message_that_got_no_answer_goes_back_to_where_it_was_written(visit: Visit, api: StandInApi) -> None:
+def test_a_message_without_an_answer_returns_to_the_input(visit: Visit, api: StandInApi) -> None:
     refusal = {"error": {"code": "invalid_parameter", "message": "messages: too long.", "field": "messages"}}
     api.answers["POST chat/completions"] = lambda _: (400, {}, refusal)
     page = visit(api.url)

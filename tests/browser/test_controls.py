@@ -287,7 +287,7 @@ def test_history_stays_in_the_browser_brings_a_set_up_back_and_can_be_cleared(vi
         assert len(api.called("POST generate")) == 1
 
 
-def test_a_full_history_loses_its_oldest_and_says_what_it_cut(visit: Visit) -> None:
+def test_a_full_history_loses_its_oldest_entry_and_names_each_cut(visit: Visit) -> None:
     with StandInApi({"POST generate": lambda _: (200, {}, [{"generated_text": "w" * 30_000}])}, jobs=False) as api:
         page = visit(api.url)
         for prompt in ("First", "Second", "Third"):

@@ -147,7 +147,7 @@ def test_the_url_stays_and_the_usual_port_may_be_taken(
     assert "name one with --playground-port" in capsys.readouterr().err
 
 
-def test_any_client_calls_through_the_proxy_and_gets_what_the_api_says(proxy: SigningProxy, api: ApiClient) -> None:
+def test_any_client_gets_the_answer_of_the_api_through_the_proxy(proxy: SigningProxy, api: ApiClient) -> None:
     answer = requests.post(f"{proxy.url}generate", json={"inputs": ""}, timeout=60)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "empty_input")
     assert len(answer.headers["x-request-id"]) > 10

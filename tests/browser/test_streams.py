@@ -114,7 +114,7 @@ def test_a_text_streams_too_and_goes_on_behind_its_prompt(visit: Visit) -> None:
         assert {call.body["prompt"] for call in api.called("POST completions")} == {"Near"}
 
 
-def test_a_stream_that_breaks_off_is_an_error_beside_what_came(visit: Visit) -> None:
+def test_a_stream_that_breaks_off_shows_an_error_beside_its_text(visit: Visit) -> None:
     broken = next(chat_chunks(["Half"]))
     with StandInApi({"POST chat/completions": lambda _: (200, {}, iter([broken]))}, **CHAT) as api:
         page = visit(api.url)

@@ -69,7 +69,7 @@ def test_llm_answers_on_the_command_line(served: Mapping[str, Served], name: str
         assert subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout.strip()
 
 
-def test_huggingface_hub_names_no_model_unless_it_is_told(served: Mapping[str, Served]) -> None:
+def test_huggingface_hub_sends_no_model_name_by_default(served: Mapping[str, Served]) -> None:
     api = served["tgi"]
     client = InferenceClient(base_url=api.url, api_key=api.key)
     assert client.chat_completion([{"role": "user", "content": QUESTION}], max_tokens=6).model == MODEL

@@ -52,7 +52,7 @@ def test_the_padding_of_a_batch_changes_no_answer(handler: OwnHandler, weights: 
     assert outputs(handler, PROMPTS, **GREEDY) == [expected(weights, prompt) for prompt in PROMPTS]
 
 
-def test_a_seed_repeats_what_sampling_gives(handler: OwnHandler) -> None:
+def test_a_seed_repeats_a_sampled_answer(handler: OwnHandler) -> None:
     def text(seed: int) -> str:
         return outputs(handler, PROMPTS[0], max_new_tokens=8, do_sample=True, seed=seed)[0]
 

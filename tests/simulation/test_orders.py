@@ -57,7 +57,7 @@ def test_a_mutant_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.invariant == mutant.breaks, str(found)
 
 
-def test_a_limit_that_is_not_asked_for_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_check_of_limits_a_limit_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     next(each for each in TRIED if each.name == "limits are not asked for").plant(monkeypatch)
     found = explore(Scope("async", jobs=2, slots=1, most_states=BOUND), monkeypatch, attempts=1)
     assert found.invariant == "i8_no_limit_is_passed", str(found)

@@ -45,7 +45,7 @@ class Places:
         return dict(self._table.items["waiting"])
 
 
-def test_seventy_quick_calls_find_a_place_where_eight_are_held_at_once() -> None:
+def test_seventy_quick_calls_share_eight_places() -> None:
     table = Places(most=16)
     held: list[str] = []
     for _ in range(70):

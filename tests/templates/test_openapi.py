@@ -63,7 +63,7 @@ def test_generators_of_clients_find_a_name_for_each_method_and_a_text_for_each_p
     assert all(each["description"] for each in document()["components"]["parameters"].values())
 
 
-def test_the_document_of_an_api_says_how_long_its_own_callers_may_wait_and_what_its_engine_takes() -> None:
+def test_the_document_of_an_api_states_its_longest_wait_and_the_fields_of_its_engine() -> None:
     variables = {"MODEL_ID": "a/b", "LONGEST_WAIT_IN_SECONDS": "56"}
     stack: Any = MagicMock(variables=variables, bodies=["inputs", "prompt"])
     stack.configure_mock(name="x", api_url="https://x/v1/", resources={"AWS::ApiGateway::RestApi": ["x"]})

@@ -232,7 +232,7 @@ def used_members(tree: ast.Module, name: str) -> set[str]:
 EMULATOR = [name for name in MODULES if name.startswith("local_cloud.emulator.")]
 
 
-def test_what_is_used_of_ministack_is_declared_so_that_its_existence_is_checked_at_start() -> None:
+def test_every_used_member_of_ministack_is_declared_and_checked_at_start() -> None:
     for module in EMULATOR:
         tree = tree_of(module)
         for name, members in internals(tree):

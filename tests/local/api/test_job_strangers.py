@@ -73,7 +73,7 @@ def test_an_idempotency_key_is_printable_ascii_of_at_most_255(apis: Apis, key: s
 
 @pytest.mark.parametrize("wait", ["26", "-1", "1.5", "x", ""])
 @pytest.mark.parametrize(("method", "path"), [("POST", "/jobs"), ("GET", "/jobs/" + "0" * 32)])
-def test_an_invalid_wait_is_refused_before_anything_else(apis: Apis, method: str, path: str, wait: str) -> None:
+def test_an_invalid_wait_is_refused_first(apis: Apis, method: str, path: str, wait: str) -> None:
     assert_refused(
         apis("gpt2").call(method, f"{path}?wait={wait}", BODY if method == "POST" else None),
         400,
@@ -135,7 +135,7 @@ def test_a_foreign_job_is_in_no_list_and_survives_a_strangers_cancel(
     assert apis("gpt2").call("GET", f"/jobs/{foreign_job}")[2]["status"] == "succeeded"
 
 
-def test_a_position_in_anothers_list_opens_nothing(apis: Apis, stranger: ApiClient) -> None:
+def test_a_page_token_of_another_caller_opens_nothing(apis: Apis, stranger: ApiClient) -> None:
     for _ in range(2):
         apis("gpt2").call("POST", "/jobs", BODY)
     _, _, page = apis("gpt2").call("GET", "/jobs?limit=1")

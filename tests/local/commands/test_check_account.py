@@ -491,7 +491,7 @@ def test_the_command_asks_the_region_of_the_deployment_and_reports_unknowns(
     assert "AWS does not allow ListServiceQuotas" in " ".join(result.stdout.split())
 
 
-def test_doctor_ends_with_2_where_aws_could_not_be_asked(check: Checker) -> None:
+def test_doctor_ends_with_2_if_aws_could_not_be_asked(check: Checker) -> None:
     wrong = Credentials("AKIAAAAAAAAAAAAAAAAA", "wrong")
     result = check.command(check.write(region=REGION), "--json", caller=wrong)
     report = json.loads(result.stdout)

@@ -99,7 +99,7 @@ def test_a_malformed_key_never_calls_the_authorizer(api: ApiClient, cloud: Local
     assert authorizer_calls(cloud, api) == before + 1
 
 
-def test_the_header_of_the_route_tells_whose_request_it_is(api: ApiClient, slipway: Command, made: Make) -> None:
+def test_the_header_of_the_route_decides_the_owner_of_a_request(api: ApiClient, slipway: Command, made: Make) -> None:
     search, guest = made("team-search")["value"], made("guest")["value"]
     both = {"authorization": f"Bearer {guest}", "x-api-key": search}
     status, _, job = replace(api, api_key=None).call("POST", "/jobs", BODY, headers=both)
@@ -231,7 +231,7 @@ def test_a_value_is_shown_once(slipway: Command, made: Make) -> None:
         (("list", "with-api-kay"), "did you mean"),
     ],
 )
-def test_a_wrong_name_is_answered_with_what_exists(
+def test_a_wrong_name_is_answered_with_the_existing_names(
     slipway: Command, apis: Apis, arguments: tuple[str, ...], said: str
 ) -> None:
     apis("gpt2")

@@ -162,7 +162,7 @@ class TestCall:
         outcome = slipway("call", NAME, "A list is", "--max-tokens", "3", "--json")
         assert json.loads(outcome.stdout) == api.call("POST", "/generate", BODY)[2]
 
-    def test_a_refusal_is_told_with_its_code(self, slipway: Command) -> None:
+    def test_a_refusal_is_printed_with_its_code(self, slipway: Command) -> None:
         outcome = slipway("call", NAME, " ", "--max-tokens", "600000")
         assert (outcome.status, outcome.stdout) == (1, "")
         assert outcome.stderr.startswith("400 ")
@@ -224,7 +224,9 @@ class TestBench:
         assert outcome.stderr.startswith(f"-o: {file / NAME} can't be used: ")
         assert outcome.stderr.count("\n") == 1
 
-    def test_each_load_is_in_the_report_which_says_whose_figures_it_has(self, slipway: Command, tmp_path: Path) -> None:
+    def test_the_report_has_each_load_and_names_the_source_of_its_figures(
+        self, slipway: Command, tmp_path: Path
+    ) -> None:
         rate = ("--rate", "20", "--seconds", "1", "--route", "generate")
         outcome = slipway("bench", NAME, *self.SMALL, *rate, "-o", str(tmp_path))
         assert outcome.status == 0, outcome.stderr
@@ -331,7 +333,7 @@ def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stac
         find_stack(ACCOUNT_SETTINGS, clients)
 
 
-def test_diff_finds_no_change_in_what_is_deployed(slipway: Command) -> None:
+def test_diff_finds_no_change_in_a_deployed_stack(slipway: Command) -> None:
     outcome = slipway("diff", NAME, "--against", "stack")
     assert (outcome.status, outcome.stdout) == (0, "gpt2 against the stack gpt2: nothing changes\n")
 

@@ -73,7 +73,7 @@ def test_the_first_question_of_the_local_command_fits_every_engine(apis: Apis, n
     assert "inputs" in taken or taken == ["messages"]
 
 
-def test_a_model_with_512_positions_takes_no_longer_answer(apis: Apis) -> None:
+def test_a_model_with_512_positions_refuses_a_longer_answer(apis: Apis) -> None:
     body = {"inputs": QUESTION, "parameters": {"max_length": 513}}
     status, _, answer = apis("gpt4all-j").call("POST", "/generate", body)
     assert (status, answer["error"]["code"]) == (502, "model_error"), answer

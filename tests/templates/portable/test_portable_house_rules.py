@@ -76,7 +76,7 @@ def test_without_its_endpoint_a_stack_has_nothing_that_bills_by_the_hour(
         }
 
 
-def test_without_its_endpoint_a_stack_refers_to_nothing_that_is_left_out(
+def test_without_its_endpoint_a_stack_refers_to_no_missing_resource(
     portables: dict[str, PortableTemplate],
 ) -> None:
     for name, made in portables.items():

@@ -41,7 +41,7 @@ def test_both_renderings_hold_the_same_resources_except_code(stacks: dict[str, S
     assert comparable(made.content, name, values) == comparable(stacks[name].template, name)
 
 
-def test_a_rendered_template_has_the_label_by_which_the_verbs_know_its_mode(stacks: dict[str, Stack]) -> None:
+def test_a_rendered_template_has_the_label_that_names_its_mode(stacks: dict[str, Stack]) -> None:
     head, _, _ = portable(stacks["gpt2-ec2"]).body().partition("\nParameters:")
     label = StackLabel.from_metadata(yaml.safe_load(head)["Metadata"])
     assert label == StackLabel("openai-community/gpt2", "ec2")

@@ -72,7 +72,7 @@ def test_topics_need_no_key_and_take_tls_only(templates: dict[str, Template]) ->
         assert (denied["Effect"], denied["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
 
 
-def test_the_count_goes_to_zero_but_no_endpoint_starts_with_none(templates: dict[str, Template]) -> None:
+def test_the_count_goes_to_zero_but_an_endpoint_starts_with_an_instance(templates: dict[str, Template]) -> None:
     template = templates["async"]
     target = only(template, "ApplicationAutoScaling::ScalableTarget")
     assert (target["Properties"]["MinCapacity"], target["Properties"]["MaxCapacity"]) == (0, 2)

@@ -61,7 +61,7 @@ def test_routes_of_openai_take_a_bearer_and_the_others_the_header(templates: dic
 
 
 @pytest.mark.parametrize(("name", "kind"), [("qwen3-4b", "AWS_IAM"), ("with-api-key", "CUSTOM"), ("open", "NONE")])
-def test_routes_of_openai_ask_for_what_the_other_routes_ask(
+def test_routes_of_openai_have_the_authorization_of_the_other_routes(
     templates: dict[str, Template], name: str, kind: str
 ) -> None:
     found = routes(templates[name])

@@ -158,7 +158,7 @@ def test_the_variables_are_lines_that_systemd_reads_as_they_are(templates: dict[
             assert is_reference or not (set(value) & set("\\'`$") or value.startswith('"')), line
 
 
-def test_user_data_fits_into_what_ec2_takes(templates: dict[str, Template]) -> None:
+def test_user_data_fits_into_the_limit_of_ec2(templates: dict[str, Template]) -> None:
     for name in MACHINES:
         assert all(
             len(script(data)) < 15_000 for data in launched(templates[name])
@@ -231,7 +231,7 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def test_only_another_content_replaces_a_machine_and_its_wait(tmp_path: Path) -> None:
+def test_only_a_change_of_content_replaces_a_machine_and_its_wait(tmp_path: Path) -> None:
     changes: dict[str, Changes] = {
         "plain": {},
         "alarms": {"alarms": {"failed_job_rate": 0.5}, "logs": {"retention_in_days": 7}},
@@ -247,7 +247,7 @@ def test_only_another_content_replaces_a_machine_and_its_wait(tmp_path: Path) ->
     assert len({name for ids in others for name in ids}) == 3 * len(others), "a template, a handle and a wait"
 
 
-def test_another_code_of_a_route_replaces_no_machine(tmp_path: Path) -> None:
+def test_a_change_of_a_routes_code_replaces_no_machine(tmp_path: Path) -> None:
     functions = tmp_path / "functions"
     shutil.copytree(ROOT / "lambda_src", functions)
     before = machines_of({"plain": {}}, tmp_path / "before", functions)

@@ -67,7 +67,7 @@ def test_every_file_of_the_folder_is_served() -> None:
     assert all(get(name)["body"] == (FOLDER / name).read_text() for name in names - modules)
 
 
-def test_the_modules_are_served_as_one_script_each_after_those_that_it_uses_at_its_start() -> None:
+def test_the_modules_are_served_as_one_script_in_their_order() -> None:
     script = get("playground.js")["body"]
     assert not re.search(r'^(export |import \{|\} from ")', script, re.MULTILINE)
     first_lines = [(FOLDER / name).read_text().partition("\n")[0] for name in serve.MODULES]

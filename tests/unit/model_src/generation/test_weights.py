@@ -28,7 +28,7 @@ BESIDE = [
         (["pytorch_model.bin"], ["training_args.bin", "optimizer.bin", "README.md", "modeling_own.py"]),
     ],
 )
-def test_one_format_of_weights_and_what_is_beside_them(weights: list[str], left: list[str]) -> None:
+def test_one_format_of_weights_is_downloaded_with_its_other_files(weights: list[str], left: list[str]) -> None:
     assert sorted(chosen([*left, *BESIDE, *weights])) == sorted([*weights, *BESIDE])
 
 

@@ -114,7 +114,7 @@ def test_a_step_that_fails_ends_the_set_up(home: Path, failing: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_or_a_worker_that_does_not_get_ready_fails_the_set_up_with_its_log(home: Path) -> None:
+def test_the_set_up_fails_with_the_log_of_a_model_or_worker_that_does_not_start(home: Path) -> None:
     status, output, _ = run(home, "-fsS", READY)
     assert status != 0
     assert output.endswith("slipway-model.service did not become ready. The end of its log:\nno module named torch\n")

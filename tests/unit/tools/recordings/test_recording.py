@@ -34,7 +34,7 @@ def test_a_recording_stops_its_command_at_the_end(tmp_path: Path) -> None:
         os.kill(process, 0)
 
 
-def test_the_end_of_a_long_recording_is_what_stays_on_the_screen(tmp_path: Path) -> None:
+def test_a_long_recording_ends_with_its_last_lines_on_the_screen(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     for index in range(ROWS + 3):
         recording.add(f"line {index}")
