@@ -1,4 +1,4 @@
-"""Reads a deployment file, an overlay with its base. Problems of shape and type become findings."""
+"""Reads a deployment file, and the base of an overlay. Problems of shape and type become findings."""
 
 import re
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from .paths import base_of, same_stack, stack_name
 from .problems import Location, SettingProblems, errors_of
 from .yaml_file import read
 
-NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM tells cases apart
+NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM compares case
 NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
 REQUIRED = (("model", "id"), ("hosting", "instance_type"))
-PLACEHOLDER = "placeholder"  # stands for a required setting that is missing or wrong; no rule takes it for a known one
-# With the first setting refused, nothing can be said about the others.
+PLACEHOLDER = "placeholder"  # in place of a required setting that is missing or wrong; no catalog knows it
+# If the first setting is refused, nothing can be said about the others.
 DEPENDANTS: dict[Location, tuple[Location, ...]] = {
     ("api", "auth"): (("api", "quota"),),
     ("hosting", "mode"): (("hosting", "instance_count", "min"), ("jobs", "invocation_timeout_in_seconds")),
@@ -47,8 +47,9 @@ class DeploymentError(Exception):
 class Parsed(NamedTuple):
     """A deployment file that was read once, with its base if it is an overlay.
 
-    deployment: lacks the wrong settings where there are problems, so that rules over the rest can still be judged; None
-    = nothing usable remains. overlay: None = the file is no overlay, or can't be read as one.
+    deployment: lacks the refused settings if there are problems, so that rules can still judge the rest; None = nothing
+    usable remains.
+    overlay: None = the file is not an overlay, or can't be read as one.
     """
 
     deployment: Deployment | None
@@ -82,7 +83,7 @@ def parse(path: Path) -> Parsed:
 
 
 def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase]:
-    """The settings of the overlay, resolved: the base's values and those of `deployment`, which was read from it."""
+    """Return the overlay's settings with their values in the base and in `deployment`, the overlay's own."""
     base, _ = _validate(deepcopy(overlay.inherited))
     return list(overlay.sets(base.model_dump() if base else {}, deployment.model_dump()))
 
@@ -93,12 +94,12 @@ def _name_problem(path: Path, base: Path | None) -> Finding | None:
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
         fix = (
             "rename the file: lower-case letters, digits and single hyphens, a letter first, at most "
-            f"{NAME_LENGTH} characters{', those of the base included' if base else ''}, not {ACCOUNT_SETTINGS}, "
+            f"{NAME_LENGTH} characters{' together with those of the base' if base else ''}, not {ACCOUNT_SETTINGS}, "
             f"{STAGING_PREFIX}... or {FLEET_PREFIX}..."
         )
         return Finding("name", f"{name!r} can't be a stack's name", fix)
     if base and (other := same_stack(path, base.parent)):
-        problem = f"{name!r} is the stack of {other.relative_to(base.parent)} too"
+        problem = f"{name!r} is also the stack of {other.relative_to(base.parent)}"
         return Finding("name", problem, "rename one of the two files")
     return None
 
@@ -110,7 +111,7 @@ def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Finding]
         errors = errors_of(error)
     problems = [SettingProblems(Deployment).finding(each) for each in errors]
     for each in errors:
-        # A section below the first level that lacks a setting is no use without it.
+        # A section below the first level is removed as a whole if it lacks a required setting.
         is_inner = each["type"] == "missing" and len(each["loc"]) > 1 and each["loc"] not in REQUIRED
         for location in ((each["loc"][:-1] if is_inner else each["loc"]), *DEPENDANTS.get(each["loc"], ())):
             _remove(content, location)

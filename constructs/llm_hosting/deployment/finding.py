@@ -5,18 +5,21 @@ from typing import Literal
 
 Level = Literal["error", "warning", "unknown", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "unknown", "note")
-SCHEMA = "schema"  # the rule of findings about the file itself
-_NAME = "<name>"  # in the commands of a fix: rules do not know the deployment's name
+SCHEMA = "schema"  # the rule id of findings about the file itself
+_NAME = "<name>"  # in the commands of a fix, because rules do not know the deployment's name
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`field` is the path in the deployment file, `problem` the sentence that follows it, without its full stop.
+    """One problem of a deployment and its fix.
 
-    fix: the way out, in the imperative; empty = there is none to choose.
-    level: an error stops the synth; a warning is printed; `unknown` = public facts do not decide; a note is for
+    field: the path of the setting in the deployment file.
+    problem: the rest of the sentence that begins with `field`, without its full stop.
+    fix: the way out, in the imperative; empty = there is no choice.
+    level: an error stops the synth; a warning is printed; `unknown` = public facts do not decide; a note appears in
     reports only.
-    file: of an overlay and its base, the one that holds the setting, below `deployments/`; else empty.
+    file: the file of an overlay or its base that holds the setting, below `deployments/`; empty = there is one file
+    only.
     """
 
     field: str
@@ -28,7 +31,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """The setting, and where there are two files, its own."""
+        """The setting, followed by its file if there are two."""
         return f"{self.field} ({self.file})" if self.file else self.field
 
     @property
@@ -37,5 +40,5 @@ class Finding:
         return f"{self.problem}; {self.fix}." if self.fix else f"{self.problem}."
 
     def named(self, name: str) -> "Finding":
-        """With the deployment's name in the commands of the fix, ready to be copied."""
+        """Return the finding with the deployment's name in the commands of its fix, ready to be copied."""
         return replace(self, fix=self.fix.replace(_NAME, name))

@@ -1,4 +1,4 @@
-"""What a model says of itself, as a lock file holds it."""
+"""The facts that a model's own files state, as a lock file holds them."""
 
 import json
 import re
@@ -12,21 +12,23 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ..catalog.models import ModelShape
 
 VERSION = 1
-HUB = "Hugging Face Hub"  # where a lock's facts come from, else a prefix in S3, or "folder"
-_LARGEST = 1e12  # of any fact
+HUB = "Hugging Face Hub"  # a source of facts; the others are a prefix in S3 and "folder"
+_LARGEST = 1e12  # no fact is larger
 
 
 class LockError(Exception):
-    """A lock file that can't be used; the message is the end of a sentence about the file."""
+    """The lock file can't be used; the message ends a sentence that begins with the file's name."""
 
 
 @dataclass(frozen=True)
 class ModelLock:
-    """A model, of the Hub at one commit.
+    """The facts of one model at one commit.
 
-    revision: as the deployment file names it; None = the newest. source: `HUB`, the prefix in S3, or "folder". commit:
-    None = files that nobody says the commit of. packing: the word for a quantization of unknown size; None = `shape`
-    says the format. files: size in bytes and checksum by path, or for all shards of a model.
+    revision: as the deployment file names it; None = the newest.
+    source: `HUB`, the prefix in S3, or "folder".
+    commit: None = nobody states the commit of the files.
+    packing: the word for a quantization of unknown size; None = `shape` holds the format.
+    files: size in bytes and checksum, by path or for all shards of a model together.
     has_own_code: code lies beside the weights, for libraries that have none for the model.
     has_tokenizer: None = the lock does not say.
     """
@@ -48,27 +50,30 @@ def _lock() -> TypeAdapter[ModelLock]:
 
 
 def read_lock(text: str, name: str) -> ModelLock:
-    """name: of the file, for reports. Raises LockError."""
+    """Read the text of a lock file. name: the name of the file, for reports. Raises LockError."""
     try:
         content: dict[str, Any] = json.loads(text)
         if content["version"] != VERSION:
-            raise LockError(f"has the form {content['version']!r}, and this Slipway reads {VERSION}")
+            raise LockError(f"has version {content['version']!r}, but this Slipway reads version {VERSION}")
         return lock_of(content, name)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise LockError(f"is no lock file ({type(error).__name__}: {error})") from None
+        raise LockError(f"is not a lock file ({type(error).__name__}: {error})") from None
 
 
 def lock_of(content: dict[str, Any], name: str) -> ModelLock:
-    """name: where the facts come from, for reports. Raises LockError for impossible facts, KeyError or TypeError."""
+    """Return the lock with this content. name: the source of the facts, for reports.
+
+    Raises LockError for impossible facts, and KeyError or TypeError for content of another shape.
+    """
     model_id, commit, source = content["model"], content.get("commit"), content.get("source", HUB)
     if commit is not None and not re.fullmatch(r"[\w.-]{1,64}", commit):
-        raise LockError(f"names the commit {commit!r}, which is none")
+        raise LockError(f"names the commit {commit!r}, which can't be one")
     origin = f"{name}, commit {commit[:7]}" if commit else name if name == source else f"{name}, of {source}"
     facts = {**_beside_facts(content), **content["facts"]}
     for fact, value in facts.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if fact not in ModelShape.__dataclass_fields__ or (is_number and not 0 <= value < _LARGEST):
-            raise LockError(f"holds a fact that is none: {fact} is {value!r:.40}")
+            raise LockError(f"holds an impossible fact: {fact} is {value!r:.40}")
     lock = {
         "model_id": model_id,
         "revision": content.get("revision"),
@@ -85,11 +90,11 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
     except ValidationError as error:
         wrong = error.errors()[0]
         place = ".".join(str(each) for each in wrong["loc"] if each != "shape")
-        raise LockError(f"holds a fact that is none: {place}: {wrong['msg']}") from None
+        raise LockError(f"holds an impossible fact: {place}: {wrong['msg']}") from None
 
 
 def _beside_facts(content: dict[str, Any]) -> dict[str, Any]:
-    """Facts that a lock holds beside the others, or within parts of config.json."""
+    """Return the facts that a lock holds outside `facts`, or within parts of config.json."""
     quantized, rope = (content.get(name) or {} for name in ("quantization_config", "rope"))
     return {
         "quant_method": quantized.get("quant_method"),

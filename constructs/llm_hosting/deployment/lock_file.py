@@ -1,4 +1,4 @@
-"""A deployment with the facts of the lock file beside it."""
+"""Adds the facts of a lock file to the deployment beside it."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ def lock_path(deployment: Path) -> Path:
 
 
 def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding]]:
-    """The deployment of this file with its lock, and what is wrong with that.
+    """Return the deployment with its lock, and the problems of the lock.
 
-    An overlay takes its base's lock, unless it has one of its own, or names another model or revision.
+    An overlay takes the lock of its base, unless it has a lock of its own, or names another model or revision.
     """
     base, own = base_of(path), lock_path(path)
     file = next((each for each in (own, lock_path(base) if base else own) if each.is_file()), None)
@@ -36,9 +36,9 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
     if file != own:
         return deployment, []
     if lock.model_id != model.id:
-        return deployment, [Finding("model.id", f"is {model.id}, and {file.name} is of {lock.model_id}", again)]
+        return deployment, [Finding("model.id", f"is {model.id}, but {file.name} is of {lock.model_id}", again)]
     if is_elsewhere:
         weights = model.weights or "not set"
-        return deployment, [Finding("model.weights", f"is {weights}, and {file.name} is of {lock.source}", again)]
-    problem = f"is {model.revision or 'not set'}, and {file.name} was made for {lock.revision or 'the newest'}"
+        return deployment, [Finding("model.weights", f"is {weights}, but {file.name} is of {lock.source}", again)]
+    problem = f"is {model.revision or 'not set'}, but {file.name} was made for {lock.revision or 'the newest'}"
     return deployment, [Finding("model.revision", problem, again)]

@@ -1,9 +1,9 @@
-"""Characters that look like an ASCII one, or like nothing, and are another: from documents, chats and keyboards."""
+"""Finds characters that only look like ASCII, or that are invisible; documents, chats and keyboards bring them in."""
 
 import unicodedata
 from collections.abc import Iterator
 
-_LETTERS = {  # Unicode's names of letters, each with the one that it looks like
+_LETTERS = {  # Unicode's names of letters, each followed by its look-alike
     "CYRILLIC CAPITAL LETTER": "A A, VE B, IE E, KA K, EM M, EN H, O O, ER P, ES C, TE T, U Y, HA X, JE J, DZE S, "
     "BYELORUSSIAN-UKRAINIAN I I",
     "CYRILLIC SMALL LETTER": "A a, VE b, IE e, KA k, EM m, EN h, O o, ER p, ES c, TE t, U y, HA x, JE j, DZE s, "
@@ -13,7 +13,7 @@ _LETTERS = {  # Unicode's names of letters, each with the one that it looks like
     "GREEK SMALL LETTER": "ALPHA a, IOTA i, KAPPA k, NU v, OMICRON o, RHO p",
     "LATIN SMALL LETTER": "DOTLESS I i, ALPHA a, SCRIPT G g",
 }
-_SIGNS = {  # code points
+_SIGNS = {  # code points, by the character that they look like
     '"': (0x201C, 0x201D, 0x201E, 0x201F, 0x2033),
     "'": (0x2018, 0x2019, 0x201A, 0x201B, 0x2032, 0x00B4),
     "-": (0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212),
@@ -29,7 +29,7 @@ _KNOWN = {chr(point): plain for plain, points in _SIGNS.items() for point in poi
 
 
 def look_alikes(text: str) -> Iterator[tuple[str, str]]:
-    """What each such character is, and what to do about it; each once."""
+    """Yield each such character once, by its code and name, with the fix."""
     for character in dict.fromkeys(text):
         plain = _plain(character)
         if plain is not None:
@@ -39,7 +39,7 @@ def look_alikes(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(character: str) -> str | None:
-    """What it looks like; None = nothing else."""
+    """Return the ASCII character that it looks like, "" for an invisible one; None = it looks like no other."""
     if character.isascii():
         return None
     if character in _KNOWN:

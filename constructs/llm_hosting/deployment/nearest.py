@@ -7,7 +7,10 @@ _MOST_SHOWN = 20
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """For example "one of ml.g5.xlarge, ml.g5.2xlarge"; of a list too long to read the nearest five, or one of many."""
+    """Return the nearest allowed values, for example "one of ml.g5.xlarge, ml.g5.2xlarge".
+
+    If none is near and the list is too long to read, return one value as an example.
+    """
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=5, cutoff=0.5)
     if not near and len(choices) > _MOST_SHOWN:

@@ -1,4 +1,4 @@
-"""An overlay: a deployment file that holds only the settings in which it differs from its base's file."""
+"""An overlay is a deployment file that holds only the settings in which it differs from its base."""
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -20,7 +20,7 @@ EXTENDS = "extends"  # the key that names the base
 
 @dataclass(frozen=True)
 class SetOverBase:
-    """A setting of an overlay; values as the two deployments have them, defaults included."""
+    """A setting of an overlay, with its values in the two deployments, defaults included."""
 
     field: str
     base: Any
@@ -29,7 +29,12 @@ class SetOverBase:
 
 @dataclass(frozen=True)
 class Overlay:
-    """base: the file that it extends. inherited: the base's content. own: the file's, without `extends`."""
+    """An overlay and its base.
+
+    base: the file that it extends.
+    inherited: the content of the base.
+    own: the content of the overlay without `extends`.
+    """
 
     path: Path
     base: Path
@@ -38,15 +43,15 @@ class Overlay:
 
     @cached_property
     def merged(self) -> dict[str, Any]:
-        """Mappings are merged key by key, everything else replaces, null leaves the default."""
+        """The content of both files: mappings are merged key by key, other values replace, null means the default."""
         return deepcopy(_merged(self.inherited, self.own, Deployment))
 
     def located(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings with the file that holds the setting; a setting of neither file has none."""
+        """Return the findings with the file that holds each setting; a setting of neither file gets none."""
         return [each if each.file else replace(each, file=self._file_of(each.field)) for each in findings]
 
     def sets(self, base: dict[str, Any], merged: dict[str, Any]) -> Iterator[SetOverBase]:
-        """base, merged: the two deployments with their defaults."""
+        """Yield the settings of the overlay. base, merged: the two deployments with their defaults."""
         return _sets(self.own, base, merged, "")
 
     def _file_of(self, field: str) -> str:
@@ -56,12 +61,12 @@ class Overlay:
 
 
 def shown(path: Path, base: Path) -> str:
-    """The overlay's file as messages name it, beside the base's `<base>.yaml`."""
+    """Return the overlay's file as messages name it, `<base>/<overlay>.yaml`."""
     return f"{base.stem}/{path.name}"
 
 
 def read_overlay(path: Path, base: Path) -> tuple[Overlay | None, list[Finding]]:
-    """The overlay; None where one of the two files, or `extends`, is wrong."""
+    """Read an overlay and its base; None = one of the two files, or `extends`, is wrong."""
     contents, problems = [], []
     for file, name in ((base, base.name), (path, shown(path, base))):
         content, found = read(file, FREE_TEXTS)
@@ -78,9 +83,9 @@ def read_overlay(path: Path, base: Path) -> tuple[Overlay | None, list[Finding]]
 
 
 def misplaced(path: Path, extends: Any) -> Finding:
-    """A file with `extends` that is not in the folder of a base."""
+    """Return the problem of a file with `extends` that is not in the folder of a base."""
     if not isinstance(extends, str):
-        return Finding(EXTENDS, f"{extends!r} is no name of a deployment", "remove it")
+        return Finding(EXTENDS, f"{extends!r} is not the name of a deployment", "remove it")
     if extends == path.stem:
         return Finding(EXTENDS, f"{extends!r} is this file itself", "name another deployment, or remove it")
     if extends == path.absolute().parent.name:
@@ -92,10 +97,10 @@ def misplaced(path: Path, extends: Any) -> Finding:
 def _extends_problem(path: Path, base: Path, inherited: dict[str, Any], own: dict[str, Any]) -> Finding | None:
     if EXTENDS in inherited or base_of(base):
         problem = f"{base.stem!r} extends another deployment itself"
-        return Finding(EXTENDS, problem, "extend a deployment that is no overlay: there is one level only")
+        return Finding(EXTENDS, problem, "extend a deployment that is not an overlay: there is only one level")
     if EXTENDS not in own:
         fix = f"write `extends: {base.stem}`, or move the file out of the folder {base.stem}/"
-        return Finding(EXTENDS, f"is missing, in an overlay of {base.name}", fix)
+        return Finding(EXTENDS, f"is missing in an overlay of {base.name}", fix)
     if own[EXTENDS] != base.stem:
         problem = f"{own[EXTENDS]!r} is not the base of this file"
         return Finding(EXTENDS, problem, f"write `extends: {base.stem}`, the name of its folder, or move the file")
@@ -103,7 +108,7 @@ def _extends_problem(path: Path, base: Path, inherited: dict[str, Any], own: dic
 
 
 def _merged(base: dict[str, Any], own: dict[str, Any], section: type[BaseModel] | None) -> dict[str, Any]:
-    """section: None = a mapping with keys of the user's, such as `serving.environment`."""
+    """Merge two mappings. section: their model; None = their keys are the user's, as in `serving.environment`."""
     content = dict(base)
     for key, value in own.items():
         field = section.model_fields.get(key) if section else None
@@ -112,7 +117,7 @@ def _merged(base: dict[str, Any], own: dict[str, Any], section: type[BaseModel] 
             content[key] = _merged(below if isinstance(below, dict) else {}, value, _section(field))
         elif value is None and (section is None or (field and type(None) not in get_args(field.annotation))):
             content.pop(key, None)
-        else:  # null, too, where the setting takes it: the default of all of these but `alarms.idle_in_hours`
+        else:  # null is kept if the setting takes it: it is the default of all but `alarms.idle_in_hours`
             content[key] = value
     return content
 
@@ -123,7 +128,7 @@ def _section(field: FieldInfo | None) -> type[BaseModel] | None:
 
 
 def _holds(content: Any, field: str) -> bool:
-    """Whether the content has the setting, a part of it, or a value in the place of a section around it."""
+    """Whether the content has the setting, a part of it, or a value in place of a section around it."""
     for part in field.split("."):
         if not isinstance(content, dict):
             return True
@@ -140,6 +145,6 @@ def _sets(own: dict[str, Any], base: dict[str, Any], merged: dict[str, Any], pat
             yield SetOverBase(f"{path}{key}", before, after)
             continue
         before, after = before or {}, after or {}
-        if not isinstance(value, dict):  # null: of a whole section, the settings that change
+        if not isinstance(value, dict):  # null for a whole section: the settings that it changes
             value = {each: None for each in before | after if before.get(each) != after.get(each)}
         yield from _sets(value, before, after, f"{path}{key}.")

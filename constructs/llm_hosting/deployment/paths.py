@@ -14,7 +14,7 @@ class UnknownDeploymentError(Exception):
 
 
 def find(name: str, folder: Path) -> Path:
-    """The file `<folder>/<name>.yaml`, or else the file of that path. Raises UnknownDeploymentError.
+    """Return the file `<folder>/<name>.yaml`, or the file with the path `name`. Raises UnknownDeploymentError.
 
     name: `<base>/<overlay>` for an overlay.
     """
@@ -35,31 +35,31 @@ def find(name: str, folder: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    """The names of all deployments, `<base>/<overlay>` for an overlay, as the command line takes them."""
+    """Return the names of all deployments as the command line takes them: `<base>/<overlay>` for an overlay."""
     return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in _files(folder))
 
 
 def base_of(path: Path) -> Path | None:
-    """`<folder>/<base>.yaml` of an overlay `<folder>/<base>/<overlay>.yaml`; None = the file is no overlay."""
+    """Return `<folder>/<base>.yaml` for an overlay `<folder>/<base>/<overlay>.yaml`; None = it is no overlay."""
     folder = Path(os.path.abspath(path)).parent
     base = folder.parent / f"{folder.name}.yaml"
     return base if base.is_file() else None
 
 
 def stack_name(path: Path) -> str:
-    """The name of the stack that the file describes: `<base>-<overlay>` for an overlay."""
+    """Return the name of the stack that the file describes: `<base>-<overlay>` for an overlay."""
     base = base_of(path)
     return f"{base.stem}-{path.stem}" if base else path.stem
 
 
 def spoken_name(path: Path) -> str:
-    """As the command line takes it: `<base>/<overlay>` for an overlay, the path of a file that is not in our folder."""
+    """Return the name that the command line takes: `<base>/<overlay>` for an overlay, the path of a file elsewhere."""
     own = Path(os.path.abspath(path))
     return own.relative_to(_OURS).with_suffix("").as_posix() if own.is_relative_to(_OURS) else shlex.quote(str(path))
 
 
 def same_stack(path: Path, folder: Path) -> Path | None:
-    """Another file of the folder `deployments/` that describes the stack of the same name."""
+    """Return another file of the folder `deployments/` that describes the stack of the same name."""
     own, name = Path(os.path.abspath(path)), stack_name(path)
     return next((each for each in _files(folder) if each != own and stack_name(each) == name), None)
 

@@ -1,4 +1,4 @@
-"""What pydantic refuses in a file -> findings: the setting, the value, what is allowed."""
+"""Turns pydantic's errors into findings that name the setting, the value and what is allowed."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ from .finding import Finding
 
 Location = tuple[int | str, ...]
 
-SHOWN = 80  # characters of a wrong value that are repeated
+SHOWN = 80  # characters of a wrong value that a message repeats
 _SIZES = {
     "string_too_short": ("min_length", "at least"),
     "string_too_long": ("max_length", "at most"),
@@ -22,7 +22,7 @@ _SIZES = {
 
 
 def errors_of(error: ValidationError) -> list[ErrorDetails]:
-    """One for each field: of one that may be a text or a list, or a number or a text, those of the kind given."""
+    """Return one error for each field; if a field takes two types, the error of the type that the file gives."""
     kept: dict[Location, ErrorDetails] = {}
     for each in error.errors(include_url=False):
         of_list = any(str(part).startswith("list[") for part in each["loc"])
@@ -34,18 +34,18 @@ def errors_of(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _is_member(part: int | str) -> bool:
-    """Whether a part of a path is no setting but a type of a union that pydantic tried."""
+    """Whether a part of a location is not a setting but a type of a union that pydantic tried."""
     return part == "int" or str(part).startswith(("list[", "constrained-"))
 
 
 @dataclass(frozen=True)
 class SettingProblems:
-    """model: of the whole file."""
+    """Findings about the settings of a file. model: the model of the whole file."""
 
     model: type[BaseModel]
 
     def finding(self, error: ErrorDetails) -> Finding:
-        """Problem and fix, in the words of the field's own description and limits."""
+        """Return the finding, in the words of the field's own description and limits."""
         field = ".".join(str(part) for part in error["loc"] if part != "[key]")
         return Finding(field, *self._problem_and_fix(error))
 
@@ -60,29 +60,37 @@ class SettingProblems:
         if kind == "literal_error":
             return refused, _one_of(error["input"], error["ctx"]["expected"])
         if location[-1] == "[key]" and "silenced" in location:
-            return "is no id of a rule", "use lower-case letters, digits and hyphens"
+            return "is not the id of a rule", "use lower-case letters, digits and hyphens"
         if location[-1] == "[key]" and location[:2] == ("api", "keys"):
-            return "is no name of a key", "use lower-case letters, digits and hyphens, at most 32 in all"
+            return (
+                "is not allowed as the name of a key",
+                "use lower-case letters, digits and hyphens, at most 32 in all",
+            )
         if location[-1] == "[key]":
-            return "is no name of an environment variable", "use letters, digits and underscores, a letter first"
+            return (
+                "is not allowed as the name of an environment variable",
+                "use letters, digits and underscores, a letter first",
+            )
         if kind in _SIZES:
             bound, least_or_most = _SIZES[kind]
             count = error["ctx"][bound]
             thing = "character" if kind.startswith("string") else "item"
             return refused, f"use {least_or_most} {count:,} {thing}{'s' if count > 1 else ''}"
         if kind == "model_type":
-            section = self._model_of_field(location) or self._section(location)  # of a section by name
+            section = self._model_of_field(location) or self._section(
+                location
+            )  # the latter if the user names the section
             return refused, f"put settings below it: {_known(section)}"
         if kind == "dict_type":
             section_by_name = self._model_of_field(location)
             where = "a name below it, and its settings below that" if section_by_name else "settings below it"
             return refused, f"put {where}: {_known(section_by_name)}"
         if kind == "string_type" and "account" in str(location) and isinstance(error["input"], int):
-            return "is a number for YAML", "put its 12 digits in quotes"  # 0123 would be shown as 83
+            return "is read as a number by YAML", "put its 12 digits in quotes"  # 0123 would be shown as 83
         if kind == "string_type" and not isinstance(error["input"], list | dict | None):
-            return f"{value} is not text for YAML", "put it in quotes"
+            return f"{value} is not read as text by YAML", "put it in quotes"
         if kind == "string_pattern_mismatch":
-            return f"{value} does not fit", f"use this form: {self._description(location)}"
+            return f"{value} has the wrong form", f"use this form: {self._description(location)}"
         return refused, f"use {self._range(location) or _allowed(error)}"
 
     def _unknown_key(self, location: Location) -> tuple[str, str]:
@@ -98,7 +106,7 @@ class SettingProblems:
         return ((field and field.description) or (section and section.__doc__) or "").rstrip(".")
 
     def _range(self, location: Location) -> str:
-        """For example "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
+        """Return, for example, "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""
         field = self._section(location).model_fields.get(str(location[-1]))
         words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
         limits = [
@@ -111,14 +119,14 @@ class SettingProblems:
         return ", ".join([kind, *limits]) if limits else ""
 
     def _section(self, location: Location) -> type[BaseModel]:
-        """The model that holds the field."""
+        """Return the model that holds the field."""
         section = self.model
         for depth in range(1, len(location)):
             section = self._model_of_field(location[:depth]) or section
         return section
 
     def _model_of_field(self, location: Location) -> type[BaseModel] | None:
-        """The model of a field that is a section itself, or a list of them."""
+        """Return the model of a field that is a section itself, or a list of sections."""
         field = self._section(location).model_fields.get(str(location[-1]))
         for candidate in (field.annotation, *get_args(field.annotation)) if field else ():
             if isinstance(candidate, type) and issubclass(candidate, BaseModel):
@@ -127,20 +135,20 @@ class SettingProblems:
 
 
 def _one_of(value: object, expected: str) -> str:
-    """expected: as pydantic names the allowed values, texts in quotes."""
+    """Return the fix, the nearest value first. expected: pydantic's list of the allowed values, texts in quotes."""
     near = difflib.get_close_matches(str(value).lower(), re.findall("'([^']*)'", expected), n=1)
     return f"did you mean {near[0]}? Use {expected}" if near else f"use {expected}"
 
 
 def _allowed(error: ErrorDetails) -> str:
-    """The allowed values of a field without limits of its own, such as a number or a text."""
+    """Return the allowed values of a field without limits of its own, such as a number or a text."""
     if error["type"] == "greater_than_equal":
         return f"{error['ctx']['ge']} or more"
     return error["msg"].removeprefix("Input should be ")
 
 
 def _may_be_secret(error: ErrorDetails) -> bool:
-    """A refused value is printed, and often logged, unless it may be a token in the wrong place."""
+    """Whether a refused value may be a token in the wrong place; all others are printed, and often logged."""
     location, is_text = error["loc"], isinstance(error["input"], str)
     return is_text and (location[:2] == ("serving", "environment") or str(location[-1]).endswith("_secret_arn"))
 

@@ -1,4 +1,4 @@
-"""Reads a YAML file that somebody wrote. What is wrong with the file becomes findings."""
+"""Reads a YAML file that somebody wrote; its problems become findings."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from ..file_errors import why
 from .finding import Finding
 from .look_alikes import look_alikes
 
-_FIXES = {  # by a part of the parser's own words
+_FIXES = {  # by a part of the parser's message
     "<block mapping start>": "indent the keys of a section alike",
     "mapping values are not allowed": "indent the keys of a section alike, and put a value with a colon in quotes",
     "expected ',' or": "close the bracket that line {begin} opens",
@@ -21,9 +21,9 @@ _FIXES = {  # by a part of the parser's own words
 
 
 def read(path: Path, free_texts: Collection[str] = ()) -> tuple[Any, list[Finding]]:
-    """The content, None where there are problems.
+    """Return the content of a file; None = there are problems.
 
-    free_texts: the keys below which any text is right. Elsewhere a character that only looks like ASCII is a problem.
+    free_texts: the keys below which any text is allowed. Elsewhere a character that only looks like ASCII is a problem.
     """
     text = ""
     try:
@@ -41,7 +41,7 @@ def read(path: Path, free_texts: Collection[str] = ()) -> tuple[Any, list[Findin
 
 
 def _content(text: str, free_texts: Collection[str]) -> tuple[Any, list[Finding]]:
-    """The content, or the problems of its keys and of its characters."""
+    """Return the content, or the problems of its keys and characters."""
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
     problems = [*_wrong_keys(node, set()), *_wrong_characters(node, free_texts, set())]
@@ -49,9 +49,9 @@ def _content(text: str, free_texts: Collection[str]) -> tuple[Any, list[Finding]
 
 
 def _wrong_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Finding]:
-    """YAML takes a key twice, keeps the last, and reads `on` as true; here both are problems.
+    """Refuse a key that stands twice, because YAML keeps the last one, and a key that is not text, such as `on`.
 
-    seen: ids of nodes that were looked at, since an alias may lead back to where it stands.
+    seen: ids of the nodes already visited, because an alias may lead back to its own place.
     """
     if not isinstance(node, yaml.CollectionNode) or id(node) in seen:
         return
@@ -67,7 +67,7 @@ def _wrong_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Finding]:
             continue
         lines.setdefault(key.value, []).append(str(key.start_mark.line + 1))
         if not key.tag.endswith(":str"):
-            problem = f"the key {key.value!r} in line {key.start_mark.line + 1} is not text for YAML"
+            problem = f"the key {key.value!r} in line {key.start_mark.line + 1} is not read as text by YAML"
             yield Finding("file", problem, "put it in quotes")
     for name, found in lines.items():
         if len(found) > 1:
@@ -77,7 +77,7 @@ def _wrong_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Finding]:
 
 
 def _wrong_characters(node: yaml.Node | None, free_texts: Collection[str], seen: set[int]) -> Iterator[Finding]:
-    """seen: as above."""
+    """Refuse characters that only look like ASCII. seen: as in `_wrong_keys`."""
     if node is None or id(node) in seen:
         return
     seen.add(id(node))
@@ -99,9 +99,11 @@ def _look_alikes(text: str, line: int) -> Iterator[Finding]:
 
 
 def _causes(text: str, error: yaml.MarkedYAMLError) -> Iterator[Finding]:
-    """What is hard to see in an editor and makes YAML lose its way: an open quote, tabs, characters that look alike."""
+    """Yield causes that are hard to see in an editor: an open quote, tabs, and characters that look alike."""
     if error.context_mark and error.context == "while scanning a quoted scalar":
-        yield Finding("file", f"line {error.context_mark.line + 1} begins a quoted text that does not end", "close it")
+        yield Finding(
+            "file", f"line {error.context_mark.line + 1} begins a quoted text that does not end", "close the quote"
+        )
     lines = text.splitlines()
     marked = {mark.line for mark in (error.problem_mark, error.context_mark) if mark}
     for index in sorted((marked | {min(marked, default=0) - 1}) & set(range(len(lines)))):

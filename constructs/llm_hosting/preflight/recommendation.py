@@ -1,4 +1,4 @@
-"""The instance types that a deployment could run on: each judged by all rules, as if the file named it."""
+"""Judges every instance type by all rules, as if the deployment file named it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,16 +12,18 @@ from .report import Figures, figures_of
 from .rules.suitable_type import NO_SECRET_YET, by_price
 from .validation import errors_of_type
 
-_USUAL_BATCH = 256  # of one copy: max_num_seqs of vLLM
-REQUESTS_AT_ONCE = "requests-at-once"  # no rule of a deployment, which says nothing of its load
+_USUAL_BATCH = 256  # requests that one copy computes together: vLLM's max_num_seqs
+REQUESTS_AT_ONCE = "requests-at-once"  # not one of the rules, because a deployment file does not state its load
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """One instance type. problems: why it can't be taken; empty = it holds the model and the requests.
+    """One instance type, judged for a deployment.
 
-    requests: of the context, at once on the instance; None = not known. rate: with the requests that are asked for;
-    full_rate: with as many as the memory and the engine's batch hold.
+    problems: why the type can't be used; empty = it holds the model and the requests.
+    requests: requests with the whole context that the instance holds at once; None = not known.
+    rate: speed with the requests that are asked for.
+    full_rate: speed with as many requests as the memory and the engine's batch hold.
     """
 
     instance: Instance
@@ -33,12 +35,12 @@ class Alternative:
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """The price of answers, with the requests that are asked for at once all the time."""
+        """The price of answers if the requests that are asked for run all the time."""
         return self._per_million(self.rate)
 
     @property
     def usd_per_million_tokens_when_full(self) -> float | None:
-        """The same with full batches."""
+        """The price of answers with full batches."""
         return self._per_million(self.full_rate)
 
     def _per_million(self, rate: Rate | None) -> float | None:
@@ -47,7 +49,7 @@ class Alternative:
 
 
 def left_out(deployment: Deployment) -> list[str]:
-    """The settings of the deployment that suit its own type only."""
+    """Return the settings of the deployment that suit its own type only."""
     own = {
         "serving.tensor_parallel_degree": deployment.serving.tensor_parallel_degree,
         "hosting.volume_size_in_gb": deployment.hosting.volume_size_in_gb,
@@ -58,10 +60,11 @@ def left_out(deployment: Deployment) -> list[str]:
 def alternatives(
     deployment: Deployment, *, context: int | None, requests: int, types: Collection[str] = ()
 ) -> list[Alternative]:
-    """Every type of the deployment's mode, cheapest first, then smallest; those of unknown price come last.
+    """Return all types of the deployment's mode, cheapest first, then smallest; unknown prices come last.
 
-    context: tokens of one request; None = the deployment's, else the model's. Degree and volume are each type's own,
-    whatever the deployment says (`left_out`). types: those to judge; empty = all.
+    context: tokens of one request; None = the deployment's, otherwise the model's.
+    types: the types to judge; empty = all.
+    Degree and volume are each type's own, whatever the deployment says (`left_out`).
     """
     changed = {"tensor_parallel_degree": None} | ({"max_model_len": context} if context else {})
     serving = deployment.serving.model_copy(update=changed)

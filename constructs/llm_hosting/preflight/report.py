@@ -22,14 +22,16 @@ COPIES_DURING_UPDATE = 2  # old and new instances run side by side until the old
 
 @dataclass(frozen=True)
 class Figures:
-    """One instance type beside the model's needs; sizes in GB (10^9 bytes), None = public facts do not say.
+    """The figures of one instance type for a deployment, sizes in GB (10^9 bytes); None = public facts do not say.
 
     devices: accelerators of the instance, on Neuron their cores; 0 on CPU types.
-    start_in_seconds: of a container from its first byte of weights; of a machine of EC2 from asleep.
-    degree: devices per copy of the model; copies: of the model on one instance.
-    memory_in_gb, weights_in_gb, overhead_in_gb: per accelerator. cache_in_kb_per_token: there, too.
-    asleep_usd_per_month: of the disk of a stopped machine of EC2; None = an endpoint, or not known.
-    cached_tokens: of all requests together; requests_at_full_length: of `context` tokens each.
+    degree: devices that share one copy of the model.
+    copies: copies of the model on one instance.
+    memory_in_gb, weights_in_gb, overhead_in_gb, cache_in_kb_per_token: per accelerator.
+    cached_tokens: tokens of all requests together that the KV cache holds.
+    requests_at_full_length: requests of `context` tokens each that the KV cache holds.
+    start_in_seconds: time to start a container, from the first byte of weights, or a stopped machine.
+    asleep_usd_per_month: price of the disk of a stopped machine; None = an endpoint, or not known.
     """
 
     instance_type: str
@@ -56,9 +58,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class NeededQuota:
-    """The service quota that a deployment needs, for an update with old and new instances side by side.
+    """The service quota that a deployment needs for an update with old and new instances side by side.
 
-    instances: of SageMaker; with EC2, whose quota counts them, vCPUs.
+    instances: SageMaker's instances, or EC2's vCPUs, which its quota counts.
     """
 
     name: str
@@ -67,14 +69,17 @@ class NeededQuota:
 
 @dataclass(frozen=True)
 class Report:
-    """verdict: `refused` = it cannot work; else `not asked` = AWS did not answer every question, `not checked` = nobody
-    knows the model or the size of its weights, `ready` = no rule objects.
+    """The report of a check.
 
-    passed: ids of the rules without a finding. not_checked: questions that only the account answers.
-    facts: where those of the model come from. account: id, region and caller, once they were asked.
-    suitable_type: with its price, the cheapest on which no rule refuses it; empty = there is none, or none is needed.
-    extends: the base of an overlay, which sets `sets`; settings with an error are left out, as their values may be
-    secrets.
+    verdict: `refused` = it can't work; `not asked` = AWS did not answer every question; `not checked` = the model or
+    the size of its weights is not known; `ready` = no rule objects.
+    passed: ids of the rules without a finding.
+    not_checked: questions that only the account answers.
+    facts: the sources of the model's facts.
+    account: id, region and caller, once AWS is asked.
+    suitable_type: the cheapest type that no rule refuses, with its price; empty = there is none, or none is needed.
+    extends: the base of an overlay.
+    sets: the settings of the overlay, except those with an error, whose values may be secrets.
     """
 
     name: str
@@ -116,12 +121,12 @@ NOT_CHECKED = (
 
 
 def unreadable(name: str, findings: list[Finding]) -> Report:
-    """The report on a file that is no deployment."""
+    """Return the report on a file that is not a deployment."""
     return Report(name=name, verdict="refused", findings=findings)
 
 
 def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> Report:
-    """The report without an account, from the findings of one validation."""
+    """Return the report without an account, from the findings of one validation."""
     deployment, speaking = resolution.deployment, {finding.rule for finding in findings}
     silenced = deployment.preflight.silenced
     return Report(
@@ -147,7 +152,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
 def _verdict(resolution: Resolution, findings: Collection[Finding]) -> Verdict:
     if any(finding.level == "error" for finding in findings):
         return "refused"
-    is_silenced = model_is_known.id in resolution.deployment.preflight.silenced  # which makes no model known
+    is_silenced = model_is_known.id in resolution.deployment.preflight.silenced  # silencing makes no model known
     unknown = model_is_known.findings(resolution) if is_silenced else findings
     return "not checked" if any(finding.rule == model_is_known.id for finding in unknown) else "ready"
 
@@ -159,7 +164,7 @@ def _suitable_type(resolution: Resolution, findings: Collection[Finding]) -> str
 
 
 def facts_of(resolution: Resolution) -> str:
-    """Where the facts about the model come from."""
+    """Return the sources of the facts about the model."""
     container, model = resolution.container, resolution.deployment.model
     source = container.lock.shape.source if container.lock else "the catalog" if container.shape else "unknown"
     by_hand = {
@@ -167,7 +172,7 @@ def facts_of(resolution: Resolution) -> str:
         "model.quantization": model.quantization,
     }
     named = ", ".join(name for name, value in by_hand.items() if value)
-    return f"{source}; of the file: {named}" if named else source
+    return f"{source}; from the deployment file: {named}" if named else source
 
 
 def _quotas(resolution: Resolution) -> Iterator[NeededQuota]:
@@ -180,7 +185,7 @@ def _quotas(resolution: Resolution) -> Iterator[NeededQuota]:
 
 
 def figures_of(placement: Placement, host_image: str | None) -> Figures:
-    """The figures of one instance type."""
+    """Return the figures of one instance type."""
     need, answer = placement.memory, answer_time_in_seconds(placement)
     instance, hosting = placement.instance, placement.container.deployment.hosting
     sleeps, disk = hosting.runs_on_machines, placement.disk_in_gb

@@ -35,9 +35,10 @@ from .rules.suitable_type import with_type, without_type
 
 @dataclass(frozen=True)
 class Validation:
-    """resolution: None = the file is refused before any rule, or holds settings that no rule can judge.
+    """The outcome of the validation of a deployment file.
 
-    overlay: None = the file is no overlay, or can't be read as one.
+    resolution: None = the file is refused before any rule, or holds settings that no rule can judge.
+    overlay: None = the file is not an overlay, or can't be read as one.
     """
 
     resolution: Resolution | None
@@ -51,19 +52,19 @@ class Validation:
 
 
 def validate(resolution: Resolution) -> list[Finding]:
-    """Every finding of every rule, without those that the deployment silences."""
+    """Return every finding of every rule, except silenced warnings."""
     silenced = resolution.deployment.preflight.silenced
     spoken = [rule for rule in RULES if rule.level == "error" or rule.id not in silenced]
     return with_type(resolution, _findings(resolution, spoken))
 
 
 def errors_of_type(resolution: Resolution) -> list[Finding]:
-    """What refuses the deployment where the type is a question: no finding names another one."""
+    """Return the findings that refuse the deployment, without suggestions of another type."""
     return without_type(_findings(resolution, [rule for rule in RULES if rule.level == "error"]))
 
 
 def _findings(resolution: Resolution, rules: Sequence[Rule[Resolution]]) -> list[Finding]:
-    # Types of a pool often break a law in the same words.
+    # The types of a pool often break a law in the same words.
     return list(dict.fromkeys(finding for rule in rules for finding in rule.findings(resolution)))
 
 
@@ -73,7 +74,9 @@ def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
     for rule in RULES:
         if rule.level == "error" and rule.id in resolution.deployment.preflight.silenced:
             yield Finding(
-                f"preflight.silenced.{rule.id}", "is an error, which can't be silenced", "mend the setting it names"
+                f"preflight.silenced.{rule.id}",
+                "is an error, which can't be silenced",
+                "correct the setting that it names",
             )
 
 
@@ -91,8 +94,9 @@ def validate_file(
 ) -> Validation:
     """Read a deployment file, resolve it once, run every rule once.
 
-    handlers: the names that `serving.handler` may have. region: where, if the file names none. lock: taken for the lock
-    file.
+    handlers: the names that `serving.handler` may have.
+    region: the region if the file names none.
+    lock: used instead of the lock file.
     """
     deployment, findings, overlay = parse(path)
     if deployment and lock:
@@ -104,21 +108,21 @@ def validate_file(
         deployment = deployment.model_copy(update={"region": deployment.region or region})
     own = deployment.serving.handler if deployment else None
     if own and own not in handlers:
-        problem = f"{own!r} is no folder with a model.py"
+        problem = f"{own!r} is not a folder with a model.py"
         findings.append(Finding("serving.handler", problem, f"use {nearest(own, handlers)}"))
     if deployment is None:
         return Validation(None, findings)
     resolution = resolve(deployment)
     judged = validate(resolution)
     if findings:
-        # A refused setting stands at its default now, and so do the rules that read it.
+        # A refused setting has its default here, so warnings may be wrong, and so are errors about this setting.
         judged = [each for each in judged if each.level == "error" and not _is_below(each, findings)]
     found = [*findings, *judged]
     return Validation(None if findings else resolution, overlay.located(found) if overlay else found, overlay)
 
 
 def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:
-    """The resolution of a deployment file, and its findings, which name it.
+    """Return the resolution of a deployment file and its findings, with its name in their commands.
 
     Raises DeploymentError with all problems.
     """
@@ -134,5 +138,5 @@ def _is_below(finding: Finding, refused: Collection[Finding]) -> bool:
     return any(f"{finding.field}.".startswith(f"{each.field}.") for each in refused)
 
 
-# Whatever was imported first: findings and the reference keep one order.
+# Findings and the reference keep one order, whichever module was imported first.
 RULES.sort(key=lambda rule: (rule.law.__module__, rule.law.__code__.co_firstlineno))

@@ -8,11 +8,11 @@ from ...deployment.model import limits_of_keys
 from ...resolution import Resolution
 from .rule import error, note, warning
 
-# No attempt is started when less than the invocation timeout and five minutes is left; a minute is the least that
-# SageMaker and the queue need to hand one over.
+# An attempt starts only if the invocation timeout and five minutes are left. SageMaker and the queue need at least a
+# minute to hand it over.
 _MARGIN_IN_SECONDS = 300 + 60
 _LONGEST_IN_ASYNC_QUEUE = 21_600  # SageMaker drops a request that has waited for six hours
-# Lambda takes 4,096 bytes, names of variables included; API_KEYS is the authorizer's only one.
+# Lambda takes 4,096 bytes of names and values; API_KEYS is the authorizer's only variable.
 _MOST_BYTES_OF_KEYS = 4000
 
 
@@ -23,7 +23,7 @@ def shared_secret(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "api.auth",
             "'api-key' is a shared secret: whoever holds it can call",
-            "prefer iam where callers have AWS credentials; for others name keys in api.keys, with limits for each",
+            "prefer iam for callers with AWS credentials; for others define keys in api.keys, each with its own limits",
         )
 
 
@@ -40,7 +40,7 @@ def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
-    """Clients of OpenAI send messages, mostly, and how a model wants them written is not guessed."""
+    """OpenAI clients mostly send messages, and Slipway does not guess how a model wants messages to be written."""
     if resolution.openai_routes == ("completions",):
         yield Finding(
             "api.openai",
@@ -58,7 +58,7 @@ def key_knows_a_model(resolution: Resolution) -> Iterator[Finding]:
         if unknown:
             yield Finding(
                 f"api.keys.{name}.models",
-                f"{', '.join(unknown)} is no model of this deployment",
+                f"{', '.join(unknown)} is not a model of this deployment",
                 f"use {resolution.deployment.model.id}, or remove the setting",
             )
 
@@ -69,7 +69,9 @@ def key_has_not_expired(resolution: Resolution) -> Iterator[Finding]:
     for name, key in resolution.deployment.api.keys.items():
         if key.expires_at is not None and key.expires_at <= time.time():
             yield Finding(
-                f"api.keys.{name}.expires", f"{key.expires} is over: callers get 401", "use a later day, or remove it"
+                f"api.keys.{name}.expires",
+                f"{key.expires} has passed: callers get 401",
+                "use a later day, or remove it",
             )
 
 
@@ -88,7 +90,7 @@ def token_limits_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def keys_fit_the_authorizer(resolution: Resolution) -> Iterator[Finding]:
-    """The function in front of the routes has names and limits in its environment, and Lambda takes 4 kB of that."""
+    """The authorizer holds the names and limits of all keys in its environment, which Lambda limits to 4 kB."""
     keys = resolution.deployment.api.keys
     size = len(limits_of_keys(keys))
     if size > _MOST_BYTES_OF_KEYS:
@@ -102,7 +104,7 @@ def keys_fit_the_authorizer(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
-    """A browser has no AWS credentials to sign with, and must get none."""
+    """A browser has no AWS credentials to sign requests with, and must not get any."""
     api = resolution.deployment.api
     if api.playground and api.auth == "iam":
         yield Finding(
@@ -114,16 +116,16 @@ def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def arns_are_in_region(resolution: Resolution) -> Iterator[Finding]:
-    """Alarms notify topics, and SageMaker uses keys, of their own region only."""
+    """Alarms notify only topics of their own region, and SageMaker uses only KMS keys of its own region."""
     region = resolution.deployment.region
     for field, own in _regions_of_arns(resolution):
         if region and own != region:
-            yield Finding(field, f"is in {own}, the deployment in {region}", "use one of that region")
+            yield Finding(field, f"is in {own}, but the deployment is in {region}", f"use one in {region}")
 
 
 @warning
 def arns_pin_the_region(resolution: Resolution) -> Iterator[Finding]:
-    """A template for every region that names an ARN works in one."""
+    """A template for every region that names an ARN works only in the region of the ARN."""
     for field, own in _regions_of_arns(resolution):
         if resolution.deployment.region is None:
             yield Finding(field, f"exists in {own} only, so the deployment works there only", f"set region: {own}")
@@ -131,7 +133,7 @@ def arns_pin_the_region(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def deadline_leaves_time(resolution: Resolution) -> Iterator[Finding]:
-    """A job that can never be started always expires."""
+    """A deadline must leave time for one attempt; otherwise every job expires."""
     jobs, timeout = resolution.deployment.jobs, resolution.deployment.invocation_timeout_in_seconds
     least = timeout + _MARGIN_IN_SECONDS
     if jobs.enabled and jobs.deadline_in_seconds < least:
@@ -151,14 +153,14 @@ def deadline_fits_queue(resolution: Resolution) -> Iterator[Finding]:
     if jobs.enabled and deployment.hosting.queues_in_sagemaker and jobs.deadline_in_seconds > most:
         yield Finding(
             "jobs.deadline_in_seconds",
-            f"{jobs.deadline_in_seconds} is longer than SageMaker keeps a request (6 h) and runs it",
+            f"{jobs.deadline_in_seconds} is longer than the 6 h that SageMaker keeps a request, plus one attempt",
             f"use {most} or less, or hosting.mode: realtime",
         )
 
 
 @warning
 def deadline_outlasts_start(resolution: Resolution) -> Iterator[Finding]:
-    """The first job at zero instances waits for one to start."""
+    """At zero instances the first job waits until an instance has started."""
     jobs, hosting = resolution.deployment.jobs, resolution.deployment.hosting
     start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
     enough = start + resolution.deployment.invocation_timeout_in_seconds + _MARGIN_IN_SECONDS
@@ -172,7 +174,7 @@ def deadline_outlasts_start(resolution: Resolution) -> Iterator[Finding]:
 
 @note
 def jobs_alone_scale_out(resolution: Resolution) -> Iterator[Finding]:
-    """The workers of a scaled real-time endpoint can put more requests in flight than its fewest instances aim at."""
+    """Jobs add an instance to a scaled real-time endpoint only if enough of them run at once."""
     deployment = resolution.deployment
     jobs, hosting = deployment.jobs, deployment.hosting
     if not (jobs.enabled and hosting.answers_at_once and hosting.instance_count.is_scaled):
@@ -181,8 +183,8 @@ def jobs_alone_scale_out(resolution: Resolution) -> Iterator[Finding]:
     if jobs.max_concurrency is None and deployment.most_workers <= places:
         yield Finding(
             "jobs.max_concurrency",
-            f"null means {deployment.most_workers} jobs at once, and scaling out begins past {places} requests in "
-            "flight: jobs alone add no instance",
+            f"null means {deployment.most_workers} jobs at once, but an instance is added only above {places} requests "
+            "in flight: jobs alone add none",
             f"set {min(deployment.model_places, 1000)} once Lambda's quota of concurrent executions allows it",
         )
 

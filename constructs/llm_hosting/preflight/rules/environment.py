@@ -14,12 +14,12 @@ _SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|ACCE
 _SECRET_VALUE = re.compile(
     r"\bhf_[A-Za-z0-9]{8,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9]{16,}|\bA[SK]IA[0-9A-Z]{16}\b"
 )
-# The Hub's tokens have a shape; anything else under these names is a placeholder.
+# The Hub's tokens have a known form; any other value under these names is a placeholder.
 _HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
 _NOT_SECRET_NAMES = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
-# No secret: a placeholder, or a count of tokens.
+# These are not secrets: a placeholder, or a number of tokens.
 _NO_SECRET = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^[0-9]{0,8}$", re.IGNORECASE)
-# Known to containers, beside the names of settings.
+# Variables that containers read and that stand for no setting.
 _OTHERS_READ = {
     "HF_MODEL_TRUST_REMOTE_CODE",
     "HF_TASK",
@@ -32,18 +32,18 @@ _OTHERS_READ = {
     "OPTION_ROLLING_BATCH",
     "OPTION_TRUST_REMOTE_CODE",
 }
-# As near to one of those, and right.
+# These look like misspelt names of those, but are right.
 _NOT_MISSPELT = {"SM_NUM_CPUS", "SM_SGLANG_DP_SIZE", "SM_SGLANG_EP_SIZE", "SM_SGLANG_PP_SIZE"}
-_CLOSE = 0.9  # of 1, by difflib
+_CLOSE = 0.9  # least similarity by difflib; 1 = equal
 _COUNTS = ("max_model_len", "max_batch_size", "max_batch_delay_in_ms", "tensor_parallel_degree")
-# Of vLLM a length may be `16k`, `-1` or `auto`; of LMI a degree may be `max`.
+# vLLM takes lengths such as `16k`, `-1` or `auto`; LMI takes the degree `max`.
 _COUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?[kKmMgG]?|auto|max|", re.IGNORECASE)
 _MOST_VARIABLES, _MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
 
 
 @error
 def no_secret_in_environment(resolution: Resolution) -> Iterator[Finding]:
-    """Everyone who may describe the model can read its environment; a dynamic reference is expanded into it."""
+    """Everyone who may describe the model can read its environment, including secrets from dynamic references."""
     for name, value in resolution.deployment.serving.environment.items():
         if "{{resolve:" in value or _is_secret(name, value):
             yield Finding(
@@ -55,13 +55,14 @@ def no_secret_in_environment(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def environment_fits(resolution: Resolution) -> Iterator[Finding]:
-    """SageMaker's limits on number and size of all variables, ours included."""
+    """SageMaker limits the number and the size of all variables together, Slipway's included."""
     environment = resolution.environment
     if len(environment) > _MOST_VARIABLES:
         ours = len(environment.keys() - resolution.deployment.serving.environment.keys())
         yield Finding(
             "serving.environment",
-            f"has {len(environment) - ours} variables beside {ours} of ours; SageMaker takes {_MOST_VARIABLES}",
+            f"has {len(environment) - ours} variables, and Slipway adds {ours}; SageMaker takes "
+            f"{_MOST_VARIABLES} in all",
             "move some into a file beside the weights",
         )
     size = sum(len(name.encode()) + len(value.encode()) for name, value in environment.items())
@@ -75,12 +76,14 @@ def environment_fits(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def counts_are_numbers(resolution: Resolution) -> Iterator[Finding]:
-    """An engine that can't read a length, a batch size or a degree ends at its start."""
+    """An engine ends at its start if it can't read a length, a batch size or a degree."""
     server = resolution.container.server
     for name in (name for setting in _COUNTS for name in VARIABLE_ALIASES[setting]):
         value = resolution.deployment.serving.environment.get(name, "")
         if is_read(name, server) and not _COUNT.fullmatch(value.strip()):
-            yield Finding(f"serving.environment.{name}", f"{value!r} is no number", "use a whole number, such as 8192")
+            yield Finding(
+                f"serving.environment.{name}", f"{value!r} is not a number", "use a whole number, such as 8192"
+            )
 
 
 @warning
@@ -90,16 +93,16 @@ def environment_wins(resolution: Resolution) -> Iterator[Finding]:
     model_id = resolution.deployment.model.id
     if container.model_id != model_id:
         problem = (
-            f"names {container.model_id}, which wins over model.id, {model_id}, so GET /endpoint names the wrong one"
+            f"names {container.model_id}, which wins over model.id ({model_id}), so GET /endpoint shows the wrong model"
         )
-        yield Finding("serving.environment", problem, "set model.id to it and remove the variable")
+        yield Finding("serving.environment", problem, f"set model.id to {container.model_id} and remove the variable")
     settings = {field.partition(".")[2] for field in _engine_settings(resolution)}
     for setting in sorted(settings):
         names = [name for name in VARIABLE_ALIASES.get(setting, ()) if is_read(name, container.server)]
         derived = next((resolution.derived[name] for name in names if name in resolution.derived), None)
         for name in names:
             if derived is not None and given.get(name, derived) != derived:
-                problem = f"wins over {derived!r}, which the deployment's own {setting} says"
+                problem = f"wins over {derived!r}, which comes from the setting {setting}"
                 yield Finding(f"serving.environment.{name}", problem, "remove one of them")
 
 
@@ -118,13 +121,13 @@ def variable_is_read(resolution: Resolution) -> Iterator[Finding]:
     container, given = resolution.container, resolution.deployment.serving.environment
     unread = [name for name in given if not is_read(name, container.server)]
     if unread:
-        problem = f"no effect on {container.engine}: {', '.join(unread)}"
+        problem = f"has variables without effect on {container.engine}: {', '.join(unread)}"
         yield Finding("serving.environment", problem, "remove these variables")
 
 
 @warning
 def settings_reach_engine(resolution: Resolution) -> Iterator[Finding]:
-    """A setting that the container has no variable for does nothing, but for the checks."""
+    """A setting for which the container has no variable has no effect; only the checks use it."""
     version = _published(resolution)
     for field, value in _engine_settings(resolution).items() if version else ():
         is_default = field == "serving.tensor_parallel_degree" and value == 1
@@ -135,21 +138,21 @@ def settings_reach_engine(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def values_fit_engine(resolution: Resolution) -> Iterator[Finding]:
-    """Versions of an engine take some formats of numbers and not others."""
+    """Each version of an engine takes only certain number formats."""
     version = _published(resolution)
-    # lmi-deepspeed with a rolling batch of vLLM's takes vLLM's formats.
+    # lmi-deepspeed takes vLLM's formats if its rolling batch is vLLM's.
     is_rolled = resolution.container.engine == "lmi-deepspeed" and resolution.container.runs_vllm
     for field, value in _engine_settings(resolution).items() if version else ():
         variable = version.variables.get(field.partition(".")[2]) if version else None
         is_vllms = field == "model.quantization" and is_rolled
         if version and variable and variable.values is not None and value not in variable.values and not is_vllms:
             known = ", ".join(variable.values)
-            problem = f"{value!r} is no value for {version.engine} {version.label}"
+            problem = f"{value!r} is not supported by {version.engine} {version.label}"
             yield Finding(field, problem, f"use one of {known}, or remove it" if known else "remove it")
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """By its shape; under a name that is not the Hub's, unless the value is none."""
+    """Whether the value has the form of a secret, or stands under the name of one and is not a placeholder."""
     if _SECRET_VALUE.search(value):
         return not _NO_SECRET.search(value)
     is_named_so = _SECRET_NAME.search(name) is not None and name not in _NOT_SECRET_NAMES
@@ -157,13 +160,13 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _published(resolution: Resolution) -> EngineVersion | None:
-    """The catalog's row of an image that AWS publishes."""
+    """Return the catalog's row of an image that AWS publishes; None = another image."""
     version = resolution.container.version
     return version if version and version.tag else None
 
 
 def _engine_settings(resolution: Resolution) -> dict[str, object]:
-    """The settings of the engine that the file sets, by field."""
+    """Return the engine's settings that the file sets, by field."""
     model, serving = resolution.deployment.model, resolution.deployment.serving
     values: dict[str, object] = {
         "model.dtype": model.dtype,

@@ -23,9 +23,9 @@ _INSTEAD = {
     "neuron": "a Neuron type",
     "cpu": "a CPU type",
 }
-_BF16_FALLS_BACK_FROM = "0.8.5"  # vLLM then takes fp16 where the accelerator has no bf16
+_BF16_FALLS_BACK_FROM = "0.8.5"  # from here on vLLM takes fp16 on accelerators without bf16
 _CAPS_WITHOUT_FLASH_ATTENTION_FROM = "0.8"
-# TGI splits these by flash attention only, of which the first version needs Turing.
+# TGI splits these models only with flash attention, whose first version needs Turing.
 _SPLIT_BY_FLASH_ATTENTION = {"LlamaForCausalLM", "FalconForCausalLM", "RWForCausalLM", "GPTBigCodeForCausalLM"}
 _NEEDS_FLASH_ATTENTION_2 = {
     "MistralForCausalLM",
@@ -64,14 +64,14 @@ def image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
             another = f"another type{SUCH_AS}, or a version of the image for this processor"
             yield Finding(
                 field,
-                f"{instance.type!r} has {instance.arch} processors, the image is built for {arch}",
+                f"{instance.type!r} has {instance.arch} processors, but the image is built for {arch}",
                 f"use {_ONE_KIND if is_mixed else another}",
             )
 
 
 @warning
 def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
-    """An idle accelerator bills like a busy one."""
+    """An accelerator that the engine leaves idle costs as much as a busy one."""
     container = resolution.container
     starts_one_copy = container.server in ("vllm", "sglang", "tgi") and not container.number(*_REPLICAS)
     for placement in resolution.placements:
@@ -86,7 +86,7 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
                 f"use {_INSTEAD['cpu']}",
             )
         elif starts_one_copy and (smaller := _smaller_type(placement)):
-            # Where something is refused, that decides on the type.
+            # If a rule refuses the deployment, its finding decides on the type.
             fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
             ways = [smaller.type] if fits else []
             yield Finding(
@@ -99,21 +99,21 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def host_image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
-    """A host image brings the drivers of one kind of accelerator."""
+    """A host image holds the drivers of one kind of accelerator."""
     given = resolution.deployment.hosting.inference_ami_version
     made_for = "neuron" if given and "neuron" in given else "gpu"
     for instance in (placement.instance for placement in resolution.placements):
         if given and instance.kind != made_for:
             yield Finding(
                 "hosting.inference_ami_version",
-                f"{given!r} is made for {_PLATFORMS[made_for]}, and {instance.type} has none",
+                f"{given!r} is made for {_PLATFORMS[made_for]}, but {instance.type} has none",
                 "remove the setting",
             )
 
 
 @note
 def host_image_is_derived(resolution: Resolution) -> Iterator[Finding]:
-    """A container whose CUDA is newer than the host's driver dies without a log line, so the host image follows it."""
+    """A container whose CUDA is newer than the host's driver ends without a log line, so the host image is derived."""
     field, container = "hosting.inference_ami_version", resolution.container
     if resolution.deployment.hosting.inference_ami_version or container.platform != "gpu":
         return
@@ -127,7 +127,7 @@ def host_image_is_derived(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def accelerator_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
-    """CUDA 12 dropped the K80's architecture, CUDA 13 the V100's (release notes); engines need a V100 or a T4."""
+    """CUDA 12 dropped the K80 and CUDA 13 the V100 (release notes); vLLM needs a V100 at least, SGLang a T4."""
     cuda, engine = int(resolution.cuda or 0), "vllm" if resolution.container.runs_vllm else resolution.container.engine
     least = _LEAST_BY_ENGINE.get(engine, 0)
     for instance in (placement.instance for placement in resolution.placements):
@@ -136,20 +136,20 @@ def accelerator_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
         if capability and capability < least:
             yield Finding(
                 "hosting.instance_type",
-                f"{gpus} (compute capability {capability}), and {engine} needs {least}",
+                f"{gpus} (compute capability {capability}), but {engine} needs {least} or more",
                 f"use a newer type{SUCH_AS}",
             )
         elif capability and capability < _LEAST_BY_CUDA.get(cuda, 0):
             yield Finding(
                 "hosting.instance_type",
-                f"{gpus}, which the CUDA {cuda} of this image no longer drives",
+                f"{gpus}, which CUDA {cuda} of this image no longer supports",
                 f"use a newer type{SUCH_AS}, or a serving.version with an older CUDA",
             )
 
 
 @error
 def image_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
-    """PyTorch has no code for GPUs that came after its CUDA ("no kernel image is available"); llama.cpp makes it."""
+    """PyTorch has no code for GPUs newer than its CUDA ("no kernel image is available"); llama.cpp generates it."""
     container, cuda = resolution.container, resolution.cuda
     if container.version is None or cuda is None or container.server == "llama-cpp":
         return
@@ -159,17 +159,17 @@ def image_is_new_enough(resolution: Resolution) -> Iterator[Finding]:
         if cuda < first:
             yield Finding(
                 "hosting.instance_type",
-                f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}), for which the "
-                f"CUDA {cuda:g} of this image has no code; {first:g} is the first that has",
+                f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}), for which "
+                f"CUDA {cuda:g} of this image has no code; CUDA {first:g} is the first that has",
                 f"use an older type{SUCH_AS}, or a serving.version with a newer CUDA",
             )
 
 
 @error
 def dtype_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
-    """Bfloat16 needs Ampere or newer: vLLM ends with a ValueError, TensorRT-LLM too; torch emulates it elsewhere.
+    """On GPUs older than Ampere, vLLM, SGLang and TensorRT-LLM refuse bfloat16; on others torch emulates it.
 
-    vLLM refuses fp16 for Gemma 3, whose activations exceed it (its config).
+    vLLM refuses fp16 for Gemma 3, whose activations exceed its range (vLLM's config).
     """
     container = resolution.container
     family = container.shape.architecture if container.shape else ""
@@ -193,7 +193,10 @@ def dtype_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def attention_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
-    """Windows and soft caps need flash attention 2, which needs Ampere (TGI's models/__init__.py, vllm#9922)."""
+    """Models with sliding windows or soft caps need flash attention 2, which needs an Ampere GPU or newer.
+
+    Sources: TGI's models/__init__.py, vllm#9922.
+    """
     container = resolution.container
     name = container.shape.architecture if container.shape else ""
     for placement in resolution.placements:
@@ -203,7 +206,7 @@ def attention_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "hosting.instance_type",
                 f"{instance.type!r} has {instance.accelerator} GPUs (compute capability {capability}); "
-                f"{container.engine} {container.label} runs {name} by flash attention 2 only, which needs 8.0",
+                f"{container.engine} {container.label} runs {name} with flash attention 2 only, which needs 8.0",
                 f"use a newer type{SUCH_AS}",
             )
 
@@ -217,7 +220,7 @@ def _needing_flash_attention(placement: Placement) -> set[str]:
 
 
 def _platform(container: Container) -> str | None:
-    """The platform that the image is built for; by its name where the catalog does not know it."""
+    """Return the platform that the image is built for; if the catalog does not know the image, by its name."""
     if container.version:
         return container.version.platform
     uri = container.deployment.serving.image_uri or ""
@@ -233,12 +236,12 @@ def _runs_on_cpu_too(container: Container) -> bool:
 
 
 def _is_for_inferentia_1(container: Container) -> bool:
-    """Whether the image is one of the first Neuron SDK; those of its successor are called neuronx."""
+    """Whether the image is one of the first Neuron SDK; images of its successor are called neuronx."""
     return container.version is None and "-neuron-" in (container.deployment.serving.image_uri or "")
 
 
 def _smaller_type(placement: Placement) -> Instance | None:
-    """The smallest type of the family that holds the copy on fewer devices; None = there is none."""
+    """Return the smallest type of the family with enough devices for the copy, but fewer than here; None = none."""
     here = placement.instance
     family = (each for each in instances().values() if each.family == here.family)
     fitting = [each for each in family if placement.shards <= parallel_devices(each) < placement.devices]

@@ -13,7 +13,7 @@ from .suitable_type import SUCH_AS
 _CATALOG = "constructs/llm_hosting/catalog/instances.json"
 _SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 
-# Collectives of Neuron know some numbers of cores only (huggingface/optimum-neuron#424, #619).
+# Neuron's collective operations support only these numbers of cores (huggingface/optimum-neuron#424, #619).
 _NEURON_TOPOLOGIES = {
     "ml.trn1": (1, 2, 8, 16, 32),
     "ml.trn1n": (1, 2, 8, 16, 32),
@@ -23,7 +23,7 @@ _NEURON_TOPOLOGIES = {
 
 @error
 def known_instance_type(resolution: Resolution) -> Iterator[Finding]:
-    """`hosting.instance_type` is in the catalog: an endpoint type (`ml.c5.xlarge`), or EC2's own with mode ec2."""
+    """`hosting.instance_type` is in the catalog: an endpoint type (`ml.c5.xlarge`), or EC2's own name with mode ec2."""
     hosting = resolution.deployment.hosting
     known, kind = types_for(on_machines=hosting.runs_on_machines), "EC2" if hosting.runs_on_machines else "endpoint"
     for name in hosting.instance_types:
@@ -66,7 +66,7 @@ def degree_fits_instance(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def degree_is_set_for_pools(resolution: Resolution) -> Iterator[Finding]:
-    """One model configuration serves all types of a pool."""
+    """All types of a pool share one configuration, so a degree is needed if their numbers of accelerators differ."""
     container, serving = resolution.container, resolution.deployment.serving
     takes_degree = container.version is not None and "tensor_parallel_degree" in container.version.variables
     is_set = serving.tensor_parallel_degree or container.explicit_value("tensor_parallel_degree")
@@ -103,13 +103,13 @@ def heads_divisible_by_degree(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def cores_form_a_topology(resolution: Resolution) -> Iterator[Finding]:
-    """NeuronCores share a model in some numbers only."""
+    """Only certain numbers of NeuronCores can share a model."""
     for placement in resolution.placements:
         known = _NEURON_TOPOLOGIES.get(placement.instance.family, ())
         if known and placement.degree not in known and placement.degree <= placement.devices:
             choices = ", ".join(str(degree) for degree in known if degree <= placement.devices)
             yield Finding(
                 "serving.tensor_parallel_degree",
-                f"{placement.degree} cores are no topology of {placement.instance.type}",
+                f"{placement.degree} cores can't share a model on {placement.instance.type}",
                 f"use one of {choices}",
             )

@@ -47,14 +47,14 @@ _TASKS = {
     "zero-shot-image-classification",
     "zero-shot-object-detection",
 }
-# With 5, transformers loads weights in the type that they are stored in, and has fewer pipelines (its migration guide).
+# From 5 on, transformers loads weights in the type of the files, and has fewer pipelines (its migration guide).
 _FIVE = "5"
 _GONE_WITH_FIVE = ("text2text-generation", "summarization", "translation")
 
 
 @error
 def task_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """The toolkit makes a pipeline of the task, of transformers or diffusers, and answers 400 if there is none.
+    """The toolkit makes a pipeline of transformers or diffusers for the task, and answers 400 if there is none.
 
     With remote code, a model may bring a pipeline of its own.
     """
@@ -66,13 +66,13 @@ def task_is_known(resolution: Resolution) -> Iterator[Finding]:
     if task.startswith(_GONE_WITH_FIVE) and _has_five(container):
         yield Finding(field, f"{task!r} has no pipeline in transformers 5 any more", "use version 4.51.3")
     elif task not in _TASKS and not task.startswith("translation"):
-        problem = f"{task!r} is no task of the toolkit's pipelines"
-        yield Finding(field, problem, "use text-generation, or another of them")
+        problem = f"{task!r} is not a task of the toolkit's pipelines"
+        yield Finding(field, problem, "use text-generation, or another task of the pipelines")
 
 
 @warning
 def pipelines_load_32_bits(resolution: Resolution) -> Iterator[Finding]:
-    """Before transformers 5 a pipeline takes fp32, whatever the files have, unless code of one's own says otherwise."""
+    """Before transformers 5 a pipeline loads weights as fp32, whatever the files hold, unless your code sets a type."""
     container, size = resolution.container, resolution.container.parameters_in_billions
     is_old = container.engine == "huggingface" and container.version is not None and not _has_five(container)
     if not is_old or container.dtype is not None or not size:
@@ -82,9 +82,9 @@ def pipelines_load_32_bits(resolution: Resolution) -> Iterator[Finding]:
         if instance.kind == "gpu" and size * 4 * GB > need.available >= (need.weights or 0):
             yield Finding(
                 "serving.version",
-                f"{container.label} loads {container.model_id} in 32 bits: {in_gb(size * 4 * GB)}, where "
+                f"{container.label} loads {container.model_id} in 32 bits: {in_gb(size * 4 * GB)}, but "
                 f"{instance.type} gives {in_gb(need.available)}",
-                "use a version with transformers 5, another engine, or an inference.py that says torch_dtype",
+                "use a version with transformers 5, another engine, or an inference.py that sets torch_dtype",
             )
 
 

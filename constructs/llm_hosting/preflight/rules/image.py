@@ -27,10 +27,10 @@ def known_engine_version(resolution: Resolution) -> Iterator[Finding]:
         return
     if others := known.named(name):
         made_for = ", ".join(sorted({f"{each.platform} ({each.arch})" for each in others}))
-        if placements:  # or the type is misspelt, which another rule says
+        if placements:  # if the type is misspelt, another rule says so
             yield Finding(
                 "serving.version",
-                f"{name!r} of {known.name} has images for {made_for}, and none for {placements[0].instance.type}",
+                f"{name!r} of {known.name} has images for {made_for}, but none for {placements[0].instance.type}",
                 f"use another type{SUCH_AS}",
             )
     else:
@@ -44,7 +44,7 @@ def region_has_images(resolution: Resolution) -> Iterator[Finding]:
     region = resolution.deployment.region
     own_image = resolution.deployment.serving.image_uri is not None or resolution.deployment.hosting.runs_on_machines
     if region is not None and region not in container_accounts() and not own_image:
-        problem = f"{region!r} has no known account of AWS images"
+        problem = f"{region!r} has no AWS account with images in the catalog"
         yield Finding("region", problem, f"use {nearest(region, container_accounts())}")
 
 
@@ -68,7 +68,7 @@ def image_is_in_region(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def image_tag_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """A tag in AWS's own registry that no list has is likely to be misspelt."""
+    """A tag of AWS's own registry that is not in the catalog is probably misspelt."""
     uri = resolution.deployment.serving.image_uri or ""
     account, _ = _registry(uri)
     if account not in container_accounts().values() or ":" not in uri or find_image(uri) is not None:
@@ -76,12 +76,14 @@ def image_tag_is_known(resolution: Resolution) -> Iterator[Finding]:
     repository, _, tag = uri.rpartition("/")[2].partition(":")
     if tags := image_tags(repository):
         problem = f"{tag!r} is not among the {len(tags)} tags of {repository} in the catalog"
-        yield Finding("serving.image_uri", problem, f"if it is not newer, use {nearest(tag, tags)}")
+        yield Finding(
+            "serving.image_uri", problem, f"use {nearest(tag, tags)}, unless the tag is newer than the catalog"
+        )
 
 
 @warning
 def image_is_pinned(resolution: Resolution) -> Iterator[Finding]:
-    """Without a tag it is `latest`: the next instance may run another image than the last one."""
+    """An image without a tag is `latest`: the next instance may run another image than the last one."""
     uri = resolution.deployment.serving.image_uri or ""
     if uri and not re.search(r"[:@]", uri.rpartition("/")[2]):
         problem = f"{uri!r} has no tag, so each start takes the `latest` of that moment"
@@ -103,7 +105,7 @@ def image_answers_sagemaker(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def image_is_published_there(resolution: Resolution) -> Iterator[Finding]:
-    """Regions get images at different times, by the lists of AWS's own SDK."""
+    """Regions get an image at different times; the lists of AWS's own SDK name the regions."""
     region, version = resolution.deployment.region, resolution.container.version
     if resolution.deployment.serving.image_uri or region not in container_accounts() or version is None:
         return
@@ -126,6 +128,6 @@ def legacy_engine(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _registry(uri: str) -> tuple[str, str]:
-    """Account and region of an image's URI."""
+    """Return the account and the region in the URI of an image; empty = it names none."""
     named = re.match(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.", uri)
     return (named[1], named[2]) if named else ("", "")

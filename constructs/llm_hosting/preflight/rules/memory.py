@@ -16,9 +16,9 @@ _MORE_MEMORY = f"a type with more memory{SUCH_AS}"
 
 @error
 def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
-    """The weights of one shard, and the least that an engine needs beside them, fit into the memory of a device.
+    """The weights of one shard, and the least that the engine needs beside them, must fit into the memory of a device.
 
-    On a CPU type that is the machine's own memory.
+    On a CPU type the device is the whole instance.
     """
     container = resolution.container
     for placement in resolution.placements:
@@ -26,11 +26,12 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
         if need.weights is not None and need.share_needed > 1:
             yield Finding("hosting.instance_type", _too_large(placement), _larger(resolution, placement))
         elif need.before_fp8 > need.visible:
-            newer = "a serving.version with vLLM 0.15 or newer, which does so layer by layer, "
+            newer = "a serving.version with vLLM 0.15 or newer, which converts layer by layer, "
             yield Finding(
                 "model.quantization",
-                f"fp8 is made of the weights of {container.model_id} once all are loaded: {in_gb(need.before_fp8)} for "
-                f"each accelerator of {placement.instance.type}, which has {in_gb(need.visible)}",
+                f"{container.model_id} is converted to fp8 after all weights are loaded, which takes "
+                f"{in_gb(need.before_fp8)} on each accelerator of {placement.instance.type}; it has "
+                f"{in_gb(need.visible)}",
                 f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or "
                 f"{_MORE_MEMORY}",
             )
@@ -38,7 +39,7 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
-    """Close to the limit, the engine's real need decides."""
+    """If the estimate is close to the limit, the engine's real need decides."""
     for placement in resolution.placements:
         need = placement.memory
         if need.weights is not None and CLOSE < need.share_needed <= 1:
@@ -48,9 +49,9 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
-    """vLLM ends at its start when the KV cache can't hold one request of the greatest length.
+    """vLLM ends at its start if the KV cache can't hold one request of the greatest length.
 
-    A model compiled for Neuron reserves it for every request of the batch.
+    A model compiled for Neuron reserves that memory for every request of the batch.
     """
     if not has_windows(resolution.container):
         yield from _contexts_too_long(resolution)
@@ -58,14 +59,14 @@ def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def context_with_windows_fits_memory(resolution: Resolution) -> Iterator[Finding]:
-    """The same for a model some of whose layers keep a window only: their need is an estimate."""
+    """As `context-fits-memory`, for a model with layers that keep a window only: their need is an estimate."""
     if has_windows(resolution.container):
         yield from _contexts_too_long(resolution)
 
 
 @warning
 def tokens_fit_memory(resolution: Resolution) -> Iterator[Finding]:
-    """TGI ends after its warm-up when the cache can't hold the tokens that it is told to take."""
+    """TGI ends after its warm-up if the KV cache can't hold the tokens that a variable sets."""
     container = resolution.container
     name = max(_TGI_TOKENS, key=lambda name: container.number(name) or 0)
     tokens = container.number(name)
@@ -89,23 +90,23 @@ def answer_fits_context(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "serving.max_new_tokens",
             f"{answer:,} leaves no room for a prompt in {most:,} tokens (serving.max_model_len)",
-            "use fewer, or a longer context",
+            "use fewer tokens, or a longer context",
         )
 
 
 @error
 def memory_share_is_possible(resolution: Resolution) -> Iterator[Finding]:
-    """Engines refuse to take more than all of an accelerator's memory."""
+    """An engine can take more than nothing and at most all of an accelerator's memory."""
     for name in UTILIZATIONS:
         share = resolution.container.number(name)
         if share is not None and not 0 < share <= 1:
-            problem = f"{share:g} is no share of the memory"
+            problem = f"{share:g} is not a share of the memory"
             yield Finding(f"serving.environment.{name}", problem, "use more than 0 and at most 1")
 
 
 @error
 def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
-    """Weights are downloaded before they are loaded; a machine of EC2 holds its system and packages beside them."""
+    """Weights are downloaded to the disk before they are loaded; a machine's disk also holds system and packages."""
     container, size = resolution.container, weights_in_files(resolution.container)
     beside = SYSTEM_IN_GB if resolution.deployment.hosting.runs_on_machines else 0
     packages = f" and the {beside} GB of system and packages" if beside else ""
@@ -115,15 +116,15 @@ def weights_fit_disk(resolution: Resolution) -> Iterator[Finding]:
             volume = instance.volume_size_allowed
             yield Finding(
                 "hosting.volume_size_in_gb" if volume else "hosting.instance_type",
-                f"{placement.disk_in_gb} GB of disk on {instance.type} do not hold the {in_gb(size)} of "
+                f"{placement.disk_in_gb} GB of disk on {instance.type} can't hold the {in_gb(size)} of "
                 f"{container.model_id}{packages}",
-                "set hosting.volume_size_in_gb above it" if volume else f"use a type with more disk{SUCH_AS}",
+                "set hosting.volume_size_in_gb to more than that" if volume else f"use a type with more disk{SUCH_AS}",
             )
 
 
 @warning
 def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
-    """AWS: above about 30 GB, types without a disk of their own need a volume (large model hosting).
+    """Above about 30 GB, types without a disk of their own need a volume (AWS, large model hosting).
 
     Hugging Face's toolkit copies a model to the root disk, whatever the volume (its issue #80).
     """
@@ -137,9 +138,9 @@ def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
         if instance.volume_size_allowed and placement.disk_in_gb is None and size > _ROOT_DISK_IN_GB * GB:
             yield Finding(
                 "hosting.volume_size_in_gb",
-                f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {instance.type} does not hold "
+                f"is not set, and SageMaker's default of about {_ROOT_DISK_IN_GB} GB on {instance.type} can't hold "
                 f"the {in_gb(size)} of {container.model_id}",
-                "set it above them",
+                "set it to more than that",
             )
             return
 
@@ -150,7 +151,7 @@ def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
         need, tokens = placement.memory, tokens_needed_at_once(placement)
         if tokens is None or need.cached_tokens is None or need.share_needed > 1 or need.cached_tokens >= tokens:
             continue
-        unset = "" if container.max_model_len else " (not set, so the context of the model)"
+        unset = "" if container.max_model_len else " (not set, so the model's own context)"
         left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
         each = f"{requests} requests of " if requests > 1 else ""
         fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
@@ -171,12 +172,12 @@ def _too_large(placement: Placement) -> str:
     kind = container.unknown_format or container.quantization or {"fp16": "16-bit"}.get(plain, plain)
     return (
         f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{_shared(placement)}; the {kind} weights "
-        f"of {container.model_id} need {in_gb(need.weights or 0)} there and the engine {in_gb(need.overhead)} beside"
+        f"of {container.model_id} need {in_gb(need.weights or 0)} there, and the engine {in_gb(need.overhead)} more"
     )
 
 
 def _shared(placement: Placement) -> str:
-    """Over how many accelerators of several, and why not over more."""
+    """Return the number of accelerators that share the model, and why not more of them do."""
     degree, devices, shape = placement.degree, placement.devices, placement.container.shape
     if devices <= 1:
         return ""
@@ -185,7 +186,7 @@ def _shared(placement: Placement) -> str:
     if degree == devices or shape is None or any(heads_divide(shape, more) for more in range(degree + 1, devices + 1)):
         return on
     groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads != shape.heads else ""
-    return f"{on}, as the model's {shape.heads} heads{groups} do not divide into more"
+    return f"{on}, because the model's {shape.heads} heads{groups} can't be divided by more"
 
 
 def _larger(resolution: Resolution, placement: Placement) -> str:
@@ -196,7 +197,7 @@ def _larger(resolution: Resolution, placement: Placement) -> str:
 
 
 def _more_degree(placement: Placement) -> str:
-    """Offer a higher degree where the engine takes one, the heads divide into it, and the weights then fit."""
+    """Offer a higher degree if the engine takes one, the heads can be divided by it, and the weights then fit."""
     version, shape, need = placement.container.version, placement.container.shape, placement.memory
     whole = (need.weights or 0) * placement.degree
     fits = any(

@@ -11,7 +11,7 @@ from ...resolution.memory import GB, weights_in_files
 from ...resolution.variables import VARIABLE_ALIASES
 from .rule import error, unknown, warning
 
-# Their repositories hold code that transformers does not have.
+# The repositories of these models hold code that transformers does not have.
 _OWN_CODE = {
     "QWenLMHeadModel",
     "Phi3SmallForCausalLM",
@@ -40,13 +40,13 @@ _NOT_OF_TEXT = re.compile(
 )
 _EMBEDDING_TASKS = {"djl": "text-embedding", "huggingface": "feature-extraction"}
 _FIRST_SHARDS, _LARGEST_FILE_IN_GB = "4.18", 10  # release notes of transformers; the size of its shards
-_ROUNDED = 0.02  # as people round a size
+_ROUNDED = 0.02  # people round a size by up to 2 %
 _HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
 
 
 @error
 def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
-    """Each version of an engine runs the models that were written by then."""
+    """A version of an engine runs only the model architectures that it knows."""
     container = resolution.container
     reason = None if container.may_have_own_code else _reason_against(container)
     if reason and container.shape:
@@ -60,7 +60,7 @@ def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
 
 @unknown
 def model_is_known(resolution: Resolution) -> Iterator[Finding]:
-    """A lock file says what a model is, or the catalog's row of its very id; a name like another's proves nothing.
+    """A lock file, or the catalog's row of exactly this id, states the facts of a model; a similar name proves nothing.
 
     Without either, or without the size of its weights, the verdict is "not checked".
     """
@@ -82,13 +82,13 @@ def support_is_known(resolution: Resolution) -> Iterator[Finding]:
     """Engines run more architectures and formats than the catalog lists for them."""
     container, library, shape = resolution.container, resolution.container.library, resolution.container.shape
     if container.lock and _has_packed_files(container):
-        problem = f"the form of {container.lock.packing!r} in its files is not in the catalog, so memory is that of "
-        problem += f"the files, and whether {container.engine} runs it is not checked"
+        problem = f"the form of {container.lock.packing!r} in the model's files is not in the catalog, so memory is "
+        problem += f"estimated by the size of the files, and whether {container.engine} runs it is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {container.model_id}")
     elif library and shape and shape.architecture not in library.known and _reason_against(container) is None:
         problem = f"whether {container.engine} runs {shape.architecture or 'a model that names no architecture'} is "
         problem += "not in the catalog"
-        yield Finding("serving.engine", problem, "look at its list of models")
+        yield Finding("serving.engine", problem, "look it up in the engine's list of models")
 
 
 def _has_packed_files(container: Container) -> bool:
@@ -98,13 +98,13 @@ def _has_packed_files(container: Container) -> bool:
 
 
 def _unknown_model(container: Container) -> Finding:
-    """The deployment file may say size and format, but neither layers nor architecture."""
+    """Return the finding; the file may state size and format of the model, but neither layers nor architecture."""
     size, near = container.parameters_in_billions, nearest_known(container.model_id)
     kind = container.unknown_format or container.quantization or container.dtype or "16-bit"
     is_sized = size is not None and not container.unknown_format
-    like = f"; its name is like that of {near}, which proves nothing" if near else ""
+    like = f"; its name resembles {near}, which proves nothing" if near else ""
     unchecked = "its context" if is_sized else "its weights, memory, context"
-    taken = f", its memory as that of {size:g} billion {kind} parameters" if is_sized else ""
+    taken = f"; its memory is estimated for {size:g} billion {kind} parameters" if is_sized else ""
     return Finding(
         "model.id",
         f"{container.model_id!r} has neither a lock nor a row in the catalog{like}; {unchecked} and whether "
@@ -115,17 +115,17 @@ def _unknown_model(container: Container) -> Finding:
 
 @warning
 def model_id_is_spelt_right(resolution: Resolution) -> Iterator[Finding]:
-    """A slip in the id is another repository, or none, and the facts of the one that was meant are not checked."""
+    """A slip in the id names another repository, or none, so the model that was meant is not checked."""
     container = resolution.container
     meant = None if container.shape else probably_meant(container.model_id)
     if meant:
-        problem = f"{container.model_id!r} is not in the catalog and differs by a slip only from {meant}"
+        problem = f"{container.model_id!r} is not in the catalog, and differs only by a slip from {meant}"
         yield Finding("model.id", problem, f"use {meant} if that is meant, or `python -m slipway lock <name>`")
 
 
 @warning
 def settings_agree_with_lock(resolution: Resolution) -> Iterator[Finding]:
-    """A size or a format set by hand wins over what the model says of itself, so one that differs is a mistake."""
+    """A size or format in the file wins over the model's own facts, so one that contradicts them is a mistake."""
     container, model = resolution.container, resolution.deployment.model
     if container.lock is None:
         return
@@ -142,31 +142,31 @@ def settings_agree_with_lock(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def model_can_be_split(resolution: Resolution) -> Iterator[Finding]:
-    """Some versions run some models on one accelerator only."""
+    """Some versions of engines run some models on one accelerator only."""
     container = resolution.container
     library, name = container.library, container.shape.architecture if container.shape else ""
     degree = max((placement.degree for placement in resolution.placements), default=1)
     if library and degree > 1 and (name in library.unsplit or container.is_left_to_transformers):
-        problem = f"{degree}: {container.engine} {container.label} does not split {name}"
+        problem = f"{degree} is refused: {container.engine} {container.label} does not split {name}"
         yield Finding("serving.tensor_parallel_degree", problem, "use 1, or a newer version")
 
 
 @warning
 def model_generates_text(resolution: Resolution) -> Iterator[Finding]:
-    """Models that see, hear, embed or classify answer in shapes of their own."""
+    """Models for vision, audio, embeddings or classification do not answer with text."""
     container = resolution.container
     named = _NOT_OF_TEXT.search(container.shape.architecture) if container.shape else None
     if named and container.server not in ("huggingface", "own") and not _embeds(container):
         yield Finding(
             "model.id",
             f"{container.model_id!r} is a {named[0]}, which does not generate text, the only answer of this API",
-            "use a model that does, or huggingface or custom for serving.engine",
+            "use a model that does, or serving.engine: huggingface or custom",
         )
 
 
 @error
 def length_fits_model(resolution: Resolution) -> Iterator[Finding]:
-    """vLLM refuses more tokens than the model was made for, unless told to stretch them; Neuron compiles no more."""
+    """vLLM refuses a context longer than the model's own, unless told to stretch it; Neuron can't compile one."""
     container = resolution.container
     context = container.shape.context if container.shape else None
     is_stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in container.environment)
@@ -196,19 +196,19 @@ def files_fit_engine(resolution: Resolution) -> Iterator[Finding]:
     if engine == "huggingface" and is_before(transformers, _FIRST_SHARDS) and is_known and is_large:
         yield Finding(
             "serving.version",
-            f"transformers {transformers} of this image reads one file, and {name} comes in shards",
+            f"transformers {transformers} of this image reads one file, but {name} comes in shards",
             f"use an image with {_FIRST_SHARDS} or newer",
         )
 
 
 @warning
 def gguf_needs_llama_cpp(resolution: Resolution) -> Iterator[Finding]:
-    """vLLM takes one GGUF file with the tokenizer of the model it was made from, not a repository of them."""
+    """vLLM loads one GGUF file with the tokenizer of the original model, but no repository of GGUF files."""
     container = resolution.container
     if container.stored_quantization == "gguf" and container.runs_vllm:
         yield Finding(
             "model.id",
-            f"{container.model_id!r} holds GGUF files, of which vLLM takes a single one with another's tokenizer",
+            f"{container.model_id!r} holds GGUF files; vLLM takes a single file, with the original model's tokenizer",
             "use llama-cpp, or the model that they were made from",
         )
 
@@ -226,7 +226,7 @@ def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
     if runs_own and asks and not consents:
         yield Finding(
             "serving.environment",
-            f"{container.model_id} brings code of its own, which the engine refuses to run unasked",
+            f"{container.model_id} brings code of its own, which the engine runs only with consent",
             f"read that code, pin model.revision, and set {_CONSENT[container.server]} to 'true'",
         )
 
@@ -239,7 +239,7 @@ def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
     if container.shape and container.shape.gated and container.comes_from_hub and not has_token:
         yield Finding(
             "model.hub_token_secret_arn",
-            f"is missing, and {container.model_id} is gated on the Hub",
+            f"is missing, but {container.model_id} is gated on the Hub",
             "copy the weights to S3 once (`python -m slipway stage <name>`) and set model.weights, or name the secret "
             "that holds a token",
         )
@@ -270,7 +270,7 @@ def weights_can_be_read(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def hub_id_is_no_address(resolution: Resolution) -> Iterator[Finding]:
-    """Engines ask the Hub for a name; its web address is none (huggingface_hub's HFValidationError)."""
+    """Engines ask the Hub for owner/name; a web address is refused (huggingface_hub's HFValidationError)."""
     for name in _HUB_IDS:
         given = resolution.deployment.serving.environment.get(name, "")
         if given.startswith(("http://", "https://")):
@@ -279,7 +279,7 @@ def hub_id_is_no_address(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _reason_against(container: Container) -> str | None:
-    """Why the computing library does not run the model; None = it runs, or nothing public says."""
+    """Return why the computing library does not run the model; None = it does, or public facts do not say."""
     library = container.library
     names_another = any("architectures" in container.environment.get(name, "") for name in _OVERRIDES)
     if container.shape is None or library is None or names_another or _embeds(container):
@@ -291,7 +291,7 @@ def _reason_against(container: Container) -> str | None:
 
 
 def _embeds(container: Container) -> bool:
-    """DJL Serving embeds by other libraries than those that generate; the toolkit, by the model's encoder alone."""
+    """Whether the container embeds: DJL Serving does so with other libraries, the toolkit with the encoder alone."""
     task = _EMBEDDING_TASKS.get(container.server)
     return task is not None and container.environment.get("HF_TASK", "").startswith(task)
 
@@ -301,8 +301,8 @@ def _gguf_files(container: Container) -> Iterator[Finding]:
     if engine == "llama-cpp" and shape and shape.quantization != "gguf" and container.comes_from_hub:
         yield Finding(
             "model.id",
-            f"{name!r} is no repository of GGUF files, which is all that llama.cpp loads",
-            "use one, and name the file in SM_LLAMA_CPP_HF_FILE",
+            f"{name!r} holds no GGUF files, and llama.cpp loads nothing else",
+            "use a repository of GGUF files, and name the file in SM_LLAMA_CPP_HF_FILE",
         )
     if container.stored_quantization == "gguf" and engine not in ("llama-cpp", "custom") and not container.runs_vllm:
         yield Finding(

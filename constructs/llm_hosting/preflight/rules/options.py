@@ -16,10 +16,11 @@ from .rule import error, warning
 
 
 class _Option(NamedTuple):
-    """An option, or some of its values, that versions of an engine read.
+    """An option, or some of its values, that only some versions of an engine read.
 
-    values: None = all but `disable` and `auto`. first, gone: the first
-    version that reads it, and the first that no longer does; None = no such bound.
+    values: None = all but `disable` and `auto`.
+    first: the first version that reads it; None = all do.
+    gone: the first version that no longer reads it; None = there is none.
     """
 
     engines: tuple[str, ...]
@@ -44,9 +45,9 @@ _ENDS_CONTAINER = (
 _HAS_NO_EFFECT = (
     _Option(_LMI, "OPTION_QUANTIZATION", None, "0.33", None, "use OPTION_QUANTIZE, LMI's own name for it"),
     _Option(_TGI, "LORA_ADAPTERS", None, "2.1", None, "use 2.2.0 or newer"),
-    _Option(_TGI, "MESSAGES_API_ENABLED", None, "1.4", "2.4", "remove it: from 2.4 on chats are known by their shape"),
+    _Option(_TGI, "MESSAGES_API_ENABLED", None, "1.4", "2.4", "remove it: from 2.4 on TGI knows chats by their shape"),
 )
-# Words for engines and rolling batches, and how the tags of the images that hold them are called.
+# Engines and rolling batches, and parts of the tags of the images that hold them.
 _IN_IMAGES = {
     "vllm": ("lmi", "deepspeed", "neuronx"),
     "lmi-dist": ("lmi", "deepspeed"),
@@ -57,8 +58,8 @@ _IN_IMAGES = {
 _TGI_LIMITS_BY_MODEL_FROM, _TGI_CHUNKS_PROMPTS_FROM = "2", "2.4"
 _SPECULATIVE_CONFIGS = ("OPTION_SPECULATIVE_CONFIG", "SM_VLLM_SPECULATIVE_CONFIG")
 _LMI_DRAFT = "OPTION_SPECULATIVE_DRAFT_MODEL"
-_VLLM_WITHOUT_DRAFTS = ("0.10", "0.15")  # V1 alone (vllm#21797), until its own drafts (vllm#24322)
-# Tokens of a step: LMI's own name for them, and vLLM's, which LMI passes on from 0.33.
+_VLLM_WITHOUT_DRAFTS = ("0.10", "0.15")  # from V1 alone (vllm#21797) to V1's own drafts (vllm#24322)
+# The tokens of a step: LMI's own name, and vLLM's names, which LMI passes on from 0.33.
 _BATCHED_TOKENS = (
     "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
     "OPTION_MAX_NUM_BATCHED_TOKENS",
@@ -68,18 +69,18 @@ _BATCHED_TOKENS = (
 
 @error
 def option_fits_version(resolution: Resolution) -> Iterator[Finding]:
-    """Options at which a version of the engine ends: not known yet, or no more."""
+    """A version of an engine ends at some options that it does not know yet, or no longer."""
     yield from _unread(resolution.container, _ENDS_CONTAINER)
 
 
 @warning
 def option_is_read(resolution: Resolution) -> Iterator[Finding]:
-    """Options that a version of the engine ignores: not known yet, or no more."""
+    """A version of an engine ignores some options that it does not know yet, or no longer."""
     yield from _unread(resolution.container, _HAS_NO_EFFECT)
 
 
 def _unread(container: Container, options: tuple[_Option, ...]) -> Iterator[Finding]:
-    """One finding for each variable."""
+    """Yield one finding for each variable that the version does not read."""
     label, given = container.label, container.deployment.serving.environment
     found = set()
     for option in options:
@@ -111,13 +112,13 @@ def handler_fits_version(resolution: Resolution) -> Iterator[Finding]:
         problem = f"{version.label!r} of {version.engine} has no built-in handler"
         yield Finding("serving.version", problem, "use a newer version, or bring your own with serving.handler")
     elif name is not None and name not in version.handlers:
-        problem = f"{name!r} is no handler of {version.engine} {version.label}"
+        problem = f"{name!r} is not a handler of {version.engine} {version.label}"
         yield Finding("serving.environment.OPTION_ENTRYPOINT", problem, f"use {nearest(name, version.handlers)}")
 
 
 @error
 def library_is_in_image(resolution: Resolution) -> Iterator[Finding]:
-    """Each image of DJL Serving holds one or two libraries, and can't be told to use another."""
+    """Each image of DJL Serving holds one or two libraries, and can't use another."""
     container = resolution.container
     tag = (container.version.tag if container.version else None) or ""
     for name in ("OPTION_ROLLING_BATCH", "OPTION_ENGINE", "SERVING_ENGINE"):
@@ -131,13 +132,13 @@ def library_is_in_image(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
-    """TGI ends at once when input, prefill and total do not go together, and at unknown types (its launcher)."""
+    """TGI ends at once if input, prefill and total contradict each other, and at unknown types (its launcher)."""
     container = resolution.container
     if not container.engine.startswith("tgi"):
         return
     word = container.environment.get("DTYPE", "")
     if container.engine == "tgi" and word not in ("", "float16", "bfloat16"):
-        yield Finding("serving.environment.DTYPE", f"{word!r} is no type of TGI", "use float16 or bfloat16")
+        yield Finding("serving.environment.DTYPE", f"{word!r} is not a type of TGI", "use float16 or bfloat16")
     is_tgi, environment = container.engine == "tgi" and container.version is not None, "serving.environment"
     has_defaults = is_tgi and is_before(container.label, _TGI_LIMITS_BY_MODEL_FROM)
     chunks = is_tgi and not is_before(container.label, _TGI_CHUNKS_PROMPTS_FROM)
@@ -150,10 +151,10 @@ def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
         problem = f"{most:,.0f} tokens of input leave none of {total:,.0f} (MAX_TOTAL_TOKENS) for the answer"
         yield Finding(f"{environment}.{name}", problem, f"use {total - 1:,.0f} or less, or a larger total")
     if most and prefill and prefill < most and not chunks:
-        problem = f"{prefill:,.0f} is less than the longest input, {most:,.0f} ({name}), at which TGI ends"
+        problem = f"{prefill:,.0f} is less than the longest input, {most:,.0f} ({name}), so TGI ends at its start"
         yield Finding(f"{environment}.MAX_BATCH_PREFILL_TOKENS", problem, f"use {most:,.0f} or more")
     if batch and total and batch < total:
-        problem = f"{batch:,.0f} is less than MAX_TOTAL_TOKENS, {total:,.0f}, at which TGI ends"
+        problem = f"{batch:,.0f} is less than MAX_TOTAL_TOKENS, {total:,.0f}, so TGI ends at its start"
         yield Finding(f"{environment}.MAX_BATCH_TOTAL_TOKENS", problem, f"use {total:,.0f} or more")
     if is_tgi and not has_defaults and {"MAX_INPUT_LENGTH", "MAX_INPUT_TOKENS"} <= container.environment.keys():
         yield Finding(
@@ -166,7 +167,7 @@ def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
-    """A model on Neuron is compiled for one size of batch, which the server has to use."""
+    """A model on Neuron is compiled for one batch size, which the server must use."""
     container = resolution.container
     compiled, served = container.number("HF_BATCH_SIZE"), container.number("MAX_BATCH_SIZE")
     if container.engine == "tgi-neuronx" and compiled and compiled != (served or compiled + 1):
@@ -177,21 +178,23 @@ def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def batched_tokens_fit_requests(resolution: Resolution) -> Iterator[Finding]:
-    """Until it takes prompts in pieces, vLLM ends when a step may have fewer tokens than a prompt (its config.py)."""
+    """A vLLM that can't split prompts ends if a step may have fewer tokens than a prompt (its config.py)."""
     container = resolution.container
     passes = container.server != "djl" or container.passes_options_on
     names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
     name = next((name for name in names if container.number(name)), "")
     tokens, prompt, batch = container.number(name), whole_prompt_in_tokens(container), container.max_batch_size or 0
     if container.vllm and not container.runs_own_branch and tokens and tokens < max(prompt, batch):
-        needed = f"{prompt:,} of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
-        problem = f"{tokens:,.0f} is less than the {needed}, at which vLLM {container.vllm} ends"
+        needed = (
+            f"{prompt:,} tokens of the longest prompt" if prompt > batch else f"{batch:,} requests that run together"
+        )
+        problem = f"{tokens:,.0f} is less than the {needed}, so vLLM {container.vllm} ends at its start"
         yield Finding(f"serving.environment.{name}", problem, f"use {max(prompt, batch)} or more, or remove it")
 
 
 @error
 def draft_fits_model(resolution: Resolution) -> Iterator[Finding]:
-    """vLLM compares the tokens of draft and model one by one, so their vocabularies have to be one (vllm#14939)."""
+    """vLLM compares the tokens of draft and model one by one, so both need the same vocabulary (vllm#14939)."""
     container = resolution.container
     name, draft = _draft(container)
     if not draft or container.vllm is None:
@@ -199,20 +202,20 @@ def draft_fits_model(resolution: Resolution) -> Iterator[Finding]:
     ours, theirs = container.shape, model_shape(draft)
     first, last = _VLLM_WITHOUT_DRAFTS
     if is_before(container.vllm, last) and not is_before(container.vllm, first):
-        problem = f"names a draft model, {draft}, which vLLM {container.vllm} of this image does not take"
+        problem = f"names a draft model, {draft}, which vLLM {container.vllm} of this image does not support"
         yield Finding(f"serving.environment.{name}", problem, "use ngram or eagle, or another version")
     elif ours and theirs and ours.vocabulary and theirs.vocabulary and ours.vocabulary != theirs.vocabulary:
         problem = (
-            f"names {draft}, with a vocabulary of {theirs.vocabulary:,}, where {container.model_id} has "
+            f"names {draft}, with a vocabulary of {theirs.vocabulary:,}, but {container.model_id} has "
             f"{ours.vocabulary:,}"
         )
-        yield Finding(f"serving.environment.{name}", problem, "use a draft model with the same")
+        yield Finding(f"serving.environment.{name}", problem, "use a draft model with the same vocabulary")
 
 
 def _draft(container: Container) -> tuple[str, str]:
-    """The variable, and the Hub id of the draft model that it names; empty = none, or nothing says that it is one.
+    """Return the variable and the Hub id of the draft model that it names; empty = none, or it may not be a draft.
 
-    Where no method is named, vLLM takes it from the draft's files: a whole model is a draft.
+    If no method is named, vLLM takes it from the draft's files: a whole model is a draft.
     """
     named: dict[str, dict[str, Any]] = {_LMI_DRAFT: {"model": container.environment.get(_LMI_DRAFT)}}
     named |= {name: _config(container.environment.get(name, "")) for name in _SPECULATIVE_CONFIGS}

@@ -15,7 +15,7 @@ _FIRST_BY_VLLM = {"awq": "0.2", "gptq": "0.2.6", "fp8": "0.4.1", "bitsandbytes4"
 _BF16_BY_MARLIN_FROM = {"awq": "0.5.4", "gptq": "0.4.2"}
 # First versions of vLLM that split bitsandbytes over GPUs: weights quantized at load, and files quantized already.
 _SPLITS_BITSANDBYTES_FROM, _SPLITS_PACKED_BITSANDBYTES_FROM = "0.6.2", "0.9"
-# The models that bitsandbytes came to later (vllm#8941, #8338, #11687).
+# First versions for models that bitsandbytes supports later than others (vllm#8941, #8338, #11687).
 _BITSANDBYTES_OF = {
     "Qwen2ForCausalLM": "0.6.4",
     "Gemma2ForCausalLM": "0.6.2",
@@ -23,18 +23,18 @@ _BITSANDBYTES_OF = {
 }
 # First versions that read the format from the files: TGI (text-generation-inference#1719), vLLM (vllm#1695).
 _TGI_READS_FORMAT_FROM, _VLLM_READS_FORMAT_FROM = "2.0", "0.2.2"
-_TRTLLM_READS_FILES_FROM = "0.28"  # certain up to 0.27
+_TRTLLM_READS_FILES_FROM = "0.28"  # 0.27 surely does not
 _COMPRESSED_TENSORS = "compressed-tensors"  # of llm-compressor
 _TGI_READS_COMPRESSED_TENSORS_FROM = "3"
-# Values of `quantize` in TGI's launcher; that of 0.6.0 was a switch.
+# Values of `quantize` in TGI's launcher; in 0.6.0 it was a switch.
 _TGI_FORMATS = ("awq", "bitsandbytes", "bitsandbytes-fp4", "bitsandbytes-nf4", "eetq", "exl2", "fp8", "gptq", "marlin")
 _TGI_NAMES_FORMATS_FROM = "0.8"
-_NOT_OF_AUTO_MODEL = {"awq", "gptq", "bitsandbytes4"}  # in the models that TGI leaves to transformers
+_NOT_OF_AUTO_MODEL = {"awq", "gptq", "bitsandbytes4"}  # for models that TGI leaves to transformers
 # Least compute capability of the kernels: vLLM docs, features/quantization, "supported hardware"; TGI docs,
 # conceptual/quantization. FP8 weights run on older GPUs too, through Marlin.
 _LEAST_CAPABILITY = {"awq": TURING, "fp8": AMPERE, "mxfp4": AMPERE, "nvfp4": AMPERE}
-# Before these versions of vLLM: FP8 weights by Marlin (vllm#6689, on Turing vllm#29901), MXFP4 by Triton (vllm#22331),
-# NVFP4 by Marlin (vllm#18312). None = all later ones.
+# Least compute capability before these versions of vLLM; None = in all later ones. FP8 weights by Marlin (vllm#6689, on
+# Turing vllm#29901), MXFP4 by Triton (vllm#22331), NVFP4 by Marlin (vllm#18312).
 _LEAST_BY_VLLM: dict[str, tuple[tuple[str | None, float], ...]] = {
     "fp8": (("0.5", HOPPER), ("0.5.3", ADA), ("0.13", AMPERE), (None, TURING)),
     "mxfp4": (("0.10.2", HOPPER),),
@@ -44,15 +44,15 @@ _LEAST_BY_VLLM: dict[str, tuple[tuple[str | None, float], ...]] = {
 _COMPRESSED_TENSORS_ON_TURING_FROM = "0.14"  # vllm#29732, #29901, #31008
 _EXPERTS_IN_FP8_BY_MARLIN_FROM = "0.9"
 _UNPACKS_FP8_FROM = "5"  # transformers, quantizer_finegrained_fp8.py
-_V1_ALONE_FROM = "0.10"  # of vLLM, whose attention computes an FP8 cache by cores for it (vllm#26431)
-_TILE = 32  # of Marlin, which computes FP8 on GPUs without such cores: 64 rows of two matrices in one
+_V1_ALONE_FROM = "0.10"  # vLLM's attention then needs FP8 cores for an FP8 cache (vllm#26431)
+_TILE = 32  # rows; Marlin computes FP8 without FP8 cores, in tiles of 64 rows of two joined matrices
 _EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARALLEL", "SM_SGLANG_ENABLE_EP_MOE")
 _EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 
 
 @error
 def quantization_fits_engine(resolution: Resolution) -> Iterator[Finding]:
-    """Versions of vLLM load some formats, split some, and compute some in fp16 only."""
+    """A version of vLLM loads certain formats, splits some of them, and computes some in fp16 only."""
     container = resolution.container
     quantization, vllm = container.quantization or "", container.vllm
     if not container.runs_own_branch and is_before(vllm, _FIRST_BY_VLLM.get(quantization, "0")):
@@ -79,17 +79,18 @@ def _bitsandbytes(resolution: Resolution) -> Iterator[Finding]:
     if degree > 1 and is_before(container.vllm, splits_from):
         already = " already" if packed else ""
         problem = (
-            f"{degree}: vLLM {container.vllm} of this image does not split weights quantized{already} by bitsandbytes"
+            f"{degree} is refused: vLLM {container.vllm} of this image does not split weights quantized{already} by "
+            "bitsandbytes"
         )
         yield Finding("serving.tensor_parallel_degree", problem, "use 1, or a newer version")
     elif is_before(container.vllm, _BITSANDBYTES_OF.get(architecture, "0")):
-        problem = f"bitsandbytes is not made for {architecture} in vLLM {container.vllm} of this image"
+        problem = f"bitsandbytes does not support {architecture} in vLLM {container.vllm} of this image"
         yield Finding("model.quantization", problem, "use a newer version, or AWQ weights")
 
 
 @error
 def quantization_fits_tgi(resolution: Resolution) -> Iterator[Finding]:
-    """Versions of TGI know formats by name, and only for the models that TGI has code of its own for."""
+    """A version of TGI knows certain formats, and some of them only for models that it has its own code for."""
     container = resolution.container
     if container.engine != "tgi" or container.version is None:
         return
@@ -97,7 +98,7 @@ def quantization_fits_tgi(resolution: Resolution) -> Iterator[Finding]:
     word = container.explicit_value("quantization") or ""
     is_switch = word in ("true", "false") and is_before(label, _TGI_NAMES_FORMATS_FROM)
     if word and word not in (*_TGI_FORMATS, "compressed-tensors") and not is_switch:
-        problem = f"{word!r} is no format of TGI, which ends at once"
+        problem = f"{word!r} is not a format of TGI, which ends at once"
         field = "serving.environment.HF_MODEL_QUANTIZE"
         yield Finding(field, problem, f"remove it, or use one of {', '.join(_TGI_FORMATS)}")
     elif quantization not in (None, "gguf", *known):
@@ -115,7 +116,7 @@ def quantization_fits_tgi(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def quantization_fits_files(resolution: Resolution) -> Iterator[Finding]:
-    """Asked for one format, engines end at once when the files have another."""
+    """An engine that is asked for one format ends at once if the files have another."""
     container = resolution.container
     asked, stored = container.asked_quantization, container.stored_quantization
     is_old_trtllm = container.engine == "lmi-tensorrt-llm" and is_before(container.label, _TRTLLM_READS_FILES_FROM)
@@ -127,16 +128,16 @@ def quantization_fits_files(resolution: Resolution) -> Iterator[Finding]:
         return
     converts = container.engine == "tgi" and (asked, stored) == ("gptq", "awq")  # for the faster kernels
     if asked and stored in _PACKED_BEFORE and asked != stored and not converts:
-        problem = f"{asked} is not how {container.model_id} is quantized ({stored})"
+        problem = f"{asked} contradicts the files of {container.model_id}, which are quantized by {stored}"
         yield Finding("model.quantization", problem, f"use {stored}")
     elif asked in (*_PACKED_BEFORE, "mxfp4") and stored is None and container.shape and container.knows_commit:
-        problem = f"{asked} needs weights that are quantized already, and those of {container.model_id} are not"
+        problem = f"{asked} needs weights that are quantized already, but those of {container.model_id} are not"
         yield Finding("model.quantization", problem, "use a repository with such weights, or remove the setting")
 
 
 @error
 def quantization_is_set(resolution: Resolution) -> Iterator[Finding]:
-    """Older TGI and vLLM take quantized weights for plain ones unless told."""
+    """Older TGI and vLLM take quantized weights for plain ones unless the format is set."""
     container = resolution.container
     if container.engine == "tgi":
         engine, is_old = f"TGI {container.label}", is_before(container.label, _TGI_READS_FORMAT_FROM)
@@ -150,7 +151,7 @@ def quantization_is_set(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def quantization_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
-    """Kernels of quantized formats need a generation of GPUs."""
+    """The kernels of a quantized format need a GPU of a certain generation."""
     container = resolution.container
     least = _least_capability(container)
     for instance in (placement.instance for placement in resolution.placements):
@@ -166,7 +167,7 @@ def quantization_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def kv_cache_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
-    """A KV cache in FP8 is computed by cores for it, which came with Ada and Hopper."""
+    """A KV cache in FP8 needs FP8 cores, which came with Ada and Hopper."""
     container = resolution.container
     is_v1 = container.vllm is not None and not is_before(container.vllm, _V1_ALONE_FROM)
     if container.kv_cache_type not in ("fp8", "fp8_e4m3") or not is_v1:
@@ -183,7 +184,7 @@ def kv_cache_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
-    """Formats with a scale for each block of weights can't be split within one, nor Marlin's tiles."""
+    """The degree must not split weights within a block that shares a scale, nor within a tile of Marlin's."""
     container = resolution.container
     shape, stored = container.shape, container.stored_quantization
     width, block = (shape.intermediate_size, shape.quantization_block) if shape else (None, None)
@@ -205,9 +206,9 @@ def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
         elif _is_by_tiles(placement, stored) and not block and capability < ADA and (rest or rows % _TILE):
             yield Finding(
                 "serving.tensor_parallel_degree",
-                f"{placement.degree} splits the {width:,} rows of {container.model_id} into parts that the tiles of "
-                f"Marlin do not fit, by which the {placement.instance.accelerator} of {placement.instance.type} "
-                "computes FP8",
+                f"{placement.degree} splits the {width:,} rows of {container.model_id} into parts that do not fit the "
+                f"tiles of Marlin, which computes FP8 on the {placement.instance.accelerator} of "
+                f"{placement.instance.type}",
                 f"use a lower degree, or a type with cores for FP8{SUCH_AS}",
             )
 
@@ -235,9 +236,9 @@ def _is_compressed(container: Container) -> bool:
 
 
 def _needs_fp8_cores(container: Container) -> bool:
-    """Whether only the GPU's own cores for FP8 compute it.
+    """Whether only a GPU with FP8 cores computes the weights.
 
-    In vLLM, mixtures of experts before 0.9; in transformers before 5, all but compressed tensors.
+    vLLM before 0.9 needs such cores for mixtures of experts, transformers before 5 for all but compressed tensors.
     """
     if container.engine == "lmi-tensorrt-llm":
         return True

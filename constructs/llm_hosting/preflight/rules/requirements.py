@@ -1,4 +1,4 @@
-"""Rules over settings that contradict each other, or that have no effect beside each other: one table each."""
+"""Rules over settings that contradict each other, or that another setting makes useless: one table each."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and the del
 
 
 class _Requirement(NamedTuple):
-    """A setting and the setting it needs; problem and fix may hold `{value}`, the setting's, and `{deployment...}`."""
+    """A setting and the setting that it needs; problem and fix may hold the field's `{value}` and `{deployment...}`."""
 
     field: str
     is_broken: Callable[[Deployment], bool]
@@ -63,13 +63,13 @@ _NEEDED = (
     _Requirement(
         "jobs.max_concurrency",
         lambda d: d.hosting.queues_in_sagemaker and d.jobs.max_concurrency is not None,
-        "{value} is refused with hosting.mode: async, where SageMaker itself feeds the model",
+        "{value} is refused with hosting.mode: async, where SageMaker itself sends the requests",
         "use hosting.scaling.concurrent_requests_per_instance",
     ),
     _Requirement(
         "jobs.on_destroy",
         lambda d: d.jobs.deletion_protection and d.jobs.on_destroy == "delete",
-        "{value} fails with jobs.deletion_protection: true",
+        "{value} is refused with jobs.deletion_protection: true",
         "use retain, or deletion_protection: false",
     ),
     _Requirement(
@@ -87,7 +87,7 @@ _NEEDED = (
     _Requirement(
         "hosting.instance_count.min",
         lambda d: d.hosting.answers_at_once and d.hosting.instance_count.min == 0,
-        "0 is refused with hosting.mode: realtime, which nothing wakes",
+        "0 is refused with hosting.mode: realtime, because nothing would wake the endpoint",
         "use 1 or more, or mode: async, which wakes for a job",
     ),
     _Requirement(
@@ -127,25 +127,25 @@ _NEEDED = (
     _Requirement(
         "hosting.network_isolation",
         lambda d: d.hosting.network_isolation and d.model.weights is None,
-        "true keeps the container from the Hugging Face Hub",
+        "true cuts the container off from the Hugging Face Hub",
         "set model.weights to an S3 prefix, or use false",
     ),
     _Requirement(
         "hosting.network_isolation",
         lambda d: d.hosting.network_isolation and d.serving.handler is not None,
-        "true keeps serving.handler from its packages and from S3",
+        "true cuts serving.handler off from its packages and from S3",
         "use false, or an engine's own handler",
     ),
     _Requirement(
         "model.weights_kms_key_arn",
         lambda d: d.model.weights_kms_key_arn is not None and d.model.weights is None,
         "has nothing to decrypt, because model.weights is not set",
-        "set it, or remove the key",
+        "set model.weights, or remove the key",
     ),
     _Requirement(
         "serving.image_uri",
         lambda d: d.serving.engine == "custom" and d.serving.image_uri is None,
-        "is needed with serving.engine: custom",
+        "is required with serving.engine: custom",
         "name the image in Amazon ECR",
     ),
     _Requirement(
@@ -157,8 +157,8 @@ _NEEDED = (
     _Requirement(
         "serving.max_batch_size",
         lambda d: d.serving.handler is not None and (d.serving.max_batch_size or 1) > 1,
-        "{value} is refused with serving.handler: DJL Serving hands a batch to a handler as one call, which those of "
-        "model_src/ do not take apart",
+        "{value} is refused with serving.handler: DJL Serving hands a batch to a handler as one call, and the "
+        "handlers in model_src/ do not take it apart",
         "remove it",
     ),
 )
@@ -220,13 +220,13 @@ _USELESS = (
 
 @error
 def settings_agree(resolution: Resolution) -> Iterator[Finding]:
-    """A setting that needs another setting has it."""
+    """A setting that needs another setting must have it."""
     yield from _broken(_NEEDED, resolution.deployment)
 
 
 @warning
 def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
-    """No setting is made useless by another one."""
+    """A setting must not be useless because of another one."""
     deployment = resolution.deployment
     yield from _broken(_USELESS, deployment)
     if not deployment.jobs.enabled:
@@ -238,7 +238,11 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
         used = {"concurrent_requests_per_instance"} if is_bound else set()
         for name in sorted(deployment.hosting.scaling.model_fields_set - used):
             count = deployment.hosting.instance_count.min
-            yield Finding(f"hosting.scaling.{name}", f"has no effect with a fixed count of {count}", "make max larger")
+            yield Finding(
+                f"hosting.scaling.{name}",
+                f"has no effect with a fixed count of {count}",
+                "make hosting.instance_count.max larger",
+            )
 
 
 def _broken(table: tuple[_Requirement, ...], deployment: Deployment) -> Iterator[Finding]:

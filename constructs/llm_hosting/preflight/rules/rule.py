@@ -13,7 +13,7 @@ Law = Callable[[Judged], Iterator[Finding]]
 
 @dataclass(frozen=True)
 class Rule(Generic[Judged]):
-    """A small pure function that yields findings; id and level are stamped on them."""
+    """A small pure function that yields findings, and the id and level that they get."""
 
     id: str
     level: Level
@@ -25,27 +25,27 @@ class Rule(Generic[Judged]):
         return " ".join((self.law.__doc__ or "").split())
 
     def findings(self, judged: Judged) -> list[Finding]:
-        """All that breaks the law."""
+        """Return everything that breaks the law."""
         return [replace(finding, rule=self.id, level=self.level) for finding in self.law(judged)]
 
 
 class Rules(list[Rule[Judged]]):
-    """The rules over one kind of subject. Its methods make a function a rule, whose id is the function's name."""
+    """The rules over one kind of subject. A method makes a function a rule, whose id is the function's name."""
 
     def error(self, law: Law[Judged]) -> Rule[Judged]:
-        """Its findings stop the synth."""
+        """Add a rule whose findings stop the synth."""
         return self._add(law, "error")
 
     def warning(self, law: Law[Judged]) -> Rule[Judged]:
-        """Its findings are printed."""
+        """Add a rule whose findings are printed."""
         return self._add(law, "warning")
 
     def unknown(self, law: Law[Judged]) -> Rule[Judged]:
-        """Its findings are questions that only the deploy answers."""
+        """Add a rule whose findings are questions that only the deploy answers."""
         return self._add(law, "unknown")
 
     def note(self, law: Law[Judged]) -> Rule[Judged]:
-        """Its findings are decisions taken for the user; printed in reports only."""
+        """Add a rule whose findings are decisions taken for the user; only reports print them."""
         return self._add(law, "note")
 
     def _add(self, law: Law[Judged], level: Level) -> Rule[Judged]:

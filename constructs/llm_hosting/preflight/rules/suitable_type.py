@@ -1,4 +1,4 @@
-"""The instance type to take instead of one that is refused: the same in all findings of a deployment."""
+"""The instance type to use instead of a refused one: the same in all findings of a deployment."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,39 +10,39 @@ from ...resolution import Placement, Resolution, moved
 from ...resolution.memory import GB, weights_in_files
 from .rule import RULES, Rule
 
-SUCH_AS = "<, such as>"  # in a fix after the kind of type that helps: no rule chooses one for itself
-OTHER_MACHINES = "image-fits-platform"  # the rule that leaves GPUs to images for GPUs
-NO_SECRET_YET = "gated-model-needs-token"  # which speaks against no type
-CLOSE = 0.92  # of the available memory
-SYSTEM_IN_GB = 4  # Amazon Linux 2, torch for CPU and its packages 2
+SUCH_AS = "<, such as>"  # the place of the suggested type in a fix: no rule chooses one itself
+OTHER_MACHINES = "image-fits-platform"  # the rule that asks for another kind of instance type
+NO_SECRET_YET = "gated-model-needs-token"  # a rule that does not depend on the type
+CLOSE = 0.92  # share of the available memory above which weights barely fit
+SYSTEM_IN_GB = 4  # 2 for Amazon Linux, 2 for torch on CPUs and its packages
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
 def with_type(resolution: Resolution, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with the suitable type in each fix that asks for one."""
+    """Return the findings, with the suitable type in each fix that asks for one."""
     asking = {finding.rule for finding in findings if SUCH_AS in finding.fix}
     if not asking:
         return list(findings)
     speaking = {finding.rule for finding in findings}
     found = suitable_type(resolution, speaking)
-    if found is None:  # for want of something else that a type can't mend
+    if found is None:  # because of a problem that no type solves: such rules are left out
         found = _cheapest(resolution, speaking, [law for law in _errors() if law.id not in speaking - asking])
     words = f", such as {found.with_price}" if found else ""
     return [replace(finding, fix=finding.fix.replace(SUCH_AS, words)) for finding in findings]
 
 
 def without_type(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with the kind of type alone in each fix that asks for one."""
+    """Return the findings without a suggested type in their fixes."""
     return [replace(finding, fix=finding.fix.replace(SUCH_AS, "")) for finding in findings]
 
 
 def suitable_type(resolution: Resolution, speaking: Collection[str]) -> Instance | None:
-    """The cheapest type that no rule refuses; None = there is none. speaking: ids of the rules with a finding."""
+    """Return the cheapest type that no rule refuses; None = there is none. speaking: ids of the rules with findings."""
     return _cheapest(resolution, speaking, _errors())
 
 
 def is_accepted(resolution: Resolution) -> bool:
-    """Whether the model has room on all types, and no rule refuses it."""
+    """Whether the model fits on all types, and no rule refuses it."""
     has_room = all(holds_memory(each) and not lacks_disk(each) for each in resolution.placements)
     return has_room and not any(law.findings(resolution) for law in _errors())
 
@@ -52,7 +52,7 @@ def _errors() -> list[Rule[Resolution]]:
 
 
 def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]:
-    """The kinds of machines to look among."""
+    """Return the kinds of instance types to search."""
     if resolution.deployment.hosting.runs_on_machines:
         return {"cpu"}
     present = {placement.instance.kind for placement in resolution.placements}
@@ -63,15 +63,15 @@ def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]
 
 
 def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[Rule[Resolution]]) -> Instance | None:
-    """The cheapest type that holds the model and on which it keeps these laws; None = there is none.
+    """Return the cheapest type that holds the model and keeps these laws; None = there is none.
 
-    Types of unknown price come last, the smallest first. All settings stay but the volume, which follows the type.
+    Types of unknown price come last, the smallest first. All settings stay, except the volume, which follows the type.
     """
     kinds, laws = _kinds(resolution, speaking), sorted(laws, key=lambda law: law.id not in speaking)
     types = types_for(on_machines=resolution.deployment.hosting.runs_on_machines).values()
     judged = {placement.instance.kind for placement in resolution.placements}
     for instance in sorted((each for each in types if each.kind in kinds), key=by_price):
-        # The image may change with the kind, and with it what the engine needs.
+        # With another kind the image may change, and with it the memory that the engine needs.
         if instance.kind in judged and not holds_memory(Placement(resolution.container, instance)):
             continue
         here = moved(resolution, instance.type)
@@ -83,27 +83,27 @@ def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[
 
 
 def by_price(instance: Instance) -> tuple[float, float, str]:
-    """Sort key: the cheapest first, then the smallest."""
+    """Return a sort key: the cheapest first, then the smallest."""
     memory = (instance.accelerator_memory_in_mib or 0) * instance.accelerator_count
     return instance.usd_per_hour or instance.ec2_usd_per_hour or float("inf"), memory, instance.type
 
 
 def holds_memory(placement: Placement) -> bool:
-    """Whether the weights fit with room to spare, and beside them the context that the engine insists on."""
+    """Whether the weights fit with room to spare, together with the context that the engine needs at its start."""
     need, tokens = placement.memory, tokens_needed_at_once(placement) or 0
     holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
     return need.share_needed <= CLOSE and need.before_fp8 <= need.visible * CLOSE and holds_cache
 
 
 def lacks_disk(placement: Placement) -> bool:
-    """Whether the disk can't hold the files; a machine of EC2 has its system there, too."""
+    """Whether the disk can't hold the files; a machine's disk also holds its system."""
     size, disk = weights_in_files(placement.container), placement.disk_in_gb
     beside = SYSTEM_IN_GB if placement.container.deployment.hosting.runs_on_machines else 0
     return size is not None and disk is not None and size > (disk - beside) * GB
 
 
 def tokens_needed_at_once(placement: Placement) -> int | None:
-    """The tokens that an engine insists on at its start; None = it takes the length that fits, as TGI does."""
+    """Return the tokens that an engine must hold at its start; None = it takes the length that fits, as TGI does."""
     container = placement.container
     if container.engine in ("lmi-neuronx", "tgi-neuronx"):
         return container.max_model_len and container.max_model_len * (container.max_batch_size or 1)

@@ -32,7 +32,7 @@ class _Stage(NamedTuple):
 
 @error
 def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
-    """Even at the fastest published rates, download and load take longer than the timeout, or a machine's set-up."""
+    """Download and load, or a machine's set-up, must fit the timeout at the fastest published rates."""
     for placement in resolution.placements:
         for stage in _stages(placement):
             least = stage.takes.least
@@ -43,7 +43,7 @@ def start_fits_timeout(resolution: Resolution) -> Iterator[Finding]:
 
 @note
 def start_may_outlast_timeout(resolution: Resolution) -> Iterator[Finding]:
-    """At usual rates, download and load, or a machine's set-up, outlast the timeout; many start all the same."""
+    """At usual rates, download and load, or a machine's set-up, may outlast the timeout; many start in time even so."""
     for placement in resolution.placements:
         for stage in _stages(placement):
             least, likely = stage.takes.least, stage.takes.likely
@@ -68,14 +68,14 @@ def creation_fits_cloudformation(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "hosting.provision_timeout_in_seconds",
             f"{terms} s to provision, download and start are more than the {_LONGEST_CREATION_IN_SECONDS} s that "
-            "CloudFormation waits for an endpoint; its rollback would fail, and the instances bill on",
-            f"use timeouts that are {sum(timeouts) - _LONGEST_CREATION_IN_SECONDS} s shorter in sum",
+            "CloudFormation waits for an endpoint; its rollback would fail, and the instances would go on billing",
+            f"shorten the timeouts by {sum(timeouts) - _LONGEST_CREATION_IN_SECONDS} s in all",
         )
 
 
 @warning
 def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
-    """POST /generate gives up before the gateway does."""
+    """The longest answer should be ready before POST /generate gives up."""
     deployment = resolution.deployment
     if not deployment.hosting.answers_at_once:
         return
@@ -90,19 +90,19 @@ def answer_fits_route(resolution: Resolution) -> Iterator[Finding]:
                 "serving.max_new_tokens",
                 f"{answer}, longer than POST /generate waits ({deployment.answer_limit_in_seconds} s; the gateway's "
                 f"limit is {deployment.api.timeout_in_seconds} s)",
-                "have such answers fetched by POST /jobs, ask for fewer tokens, or raise api.timeout_in_seconds",
+                "use POST /jobs for such answers, ask for fewer tokens, or raise api.timeout_in_seconds",
             )
         elif seconds.least <= REALTIME_TIMEOUT_IN_SECONDS:
             yield Finding(
                 "serving.max_new_tokens",
-                f"{answer}, longer than a real-time endpoint may ({REALTIME_TIMEOUT_IN_SECONDS} s)",
+                f"{answer}, longer than a real-time endpoint may take ({REALTIME_TIMEOUT_IN_SECONDS} s)",
                 "use hosting.mode: async, or ask for fewer tokens",
             )
 
 
 @error
 def answer_fits_endpoint(resolution: Resolution) -> Iterator[Finding]:
-    """SageMaker ends each call of a real-time endpoint after 60 s, that of a job too."""
+    """SageMaker ends each invocation of a real-time endpoint after 60 s, also one for a job."""
     if not resolution.deployment.hosting.answers_at_once:
         return
     for placement in resolution.placements:
@@ -112,13 +112,13 @@ def answer_fits_endpoint(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(
                 "serving.max_new_tokens",
                 f"{tokens} tokens take at least {seconds.least:.0f} s ({seconds.basis}), longer than a real-time "
-                f"endpoint may ({REALTIME_TIMEOUT_IN_SECONDS} s)",
+                f"endpoint may take ({REALTIME_TIMEOUT_IN_SECONDS} s)",
                 "use hosting.mode: async, which serves jobs, or ask for fewer tokens",
             )
 
 
 def _stages(placement: Placement) -> Iterator[_Stage]:
-    """Weights in S3 that SageMaker fetches have a timeout of their own; else the container downloads, or a machine."""
+    """Yield the stages of a start. Weights that SageMaker fetches from S3 have a timeout of their own."""
     deployment = placement.container.deployment
     startup = ("hosting.startup_timeout_in_seconds", deployment.hosting.startup_timeout_in_seconds)
     if deployment.hosting.runs_on_machines:
@@ -137,7 +137,7 @@ def _too_short(resolution: Resolution, stage: _Stage, verb: str, takes: str, nee
 
 
 def _timeout_for(seconds: float) -> str:
-    """In steps of five minutes, up to SageMaker's limit."""
+    """Return the timeout in steps of five minutes, up to SageMaker's limit."""
     if seconds > _LONGEST_TIMEOUT_IN_SECONDS:
         return f"{_LONGEST_TIMEOUT_IN_SECONDS}, the most that SageMaker takes, and a smaller model or quantized weights"
     return f"{math.ceil(seconds / 300) * 300} or more"

@@ -1,4 +1,4 @@
-"""Rules over what turns texts and chats into tokens: the tokenizer and the chat template."""
+"""Rules over the tokenizer and the chat template, which turn texts and chats into tokens."""
 
 import re
 from collections.abc import Iterator
@@ -9,17 +9,23 @@ from ...resolution import Container, Resolution
 from .rule import error, warning
 
 _NAMES_TOKENIZER = re.compile(r"(^|_)TOKENIZER(_PATH|_NAME)?$|(^|_)SKIP_TOKENIZER_INIT$")
-_NAMES_TEMPLATE = re.compile(r"CHAT_TEMPLATE(_FILE|_PATH)?$|^TOKENIZER_CONFIG_PATH$")  # the latter of TGI
-_MODES_OF_TRANSFORMERS = ("", "auto", "hf", "fast", "slow")  # of vLLM's tokenizer_mode; others write chats by code
-_WITHOUT_TEMPLATES = ("tgi", "sglang", "transformers")  # servers that bring none
-# Before, the library had a template for each class of tokenizers; the first vLLM that needs this version of it.
+_NAMES_TEMPLATE = re.compile(r"CHAT_TEMPLATE(_FILE|_PATH)?$|^TOKENIZER_CONFIG_PATH$")  # the latter is TGI's
+_MODES_OF_TRANSFORMERS = (
+    "",
+    "auto",
+    "hf",
+    "fast",
+    "slow",
+)  # values of vLLM's tokenizer_mode; others format chats in code
+_WITHOUT_TEMPLATES = ("tgi", "sglang", "transformers")  # servers without templates of their own
+# Earlier transformers has a template for each class of tokenizers; vLLM needs 4.44 from 0.6 on.
 _TRANSFORMERS_WITHOUT_TEMPLATES_FROM, _IN_VLLM_FROM = "4.44", "0.6"
-_TEXT = "text"  # how the toolkit's tasks begin that need a tokenizer
+_TEXT = "text"  # the beginning of all tasks of the toolkit that need a tokenizer
 
 
 @error
 def tokenizer_is_there(resolution: Resolution) -> Iterator[Finding]:
-    """An engine loads the tokenizer from beside the weights, and ends at its start where there is none."""
+    """An engine loads the tokenizer from beside the weights, and ends at its start if there is none."""
     container, lock = resolution.container, resolution.container.lock
     if lock is None or lock.has_tokenizer is not False or container.may_have_own_code:
         return
@@ -36,9 +42,9 @@ def tokenizer_is_there(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
-    """A model's chat template says how messages are to be written; without one, engines refuse them.
+    """A model's chat template says how to write messages as a prompt; without one, engines refuse chats.
 
-    Not so llama.cpp, nor transformers before 4.44, which have templates of their own.
+    llama.cpp, and transformers before 4.44, have templates of their own.
     """
     container, lock = resolution.container, resolution.container.lock
     brings_none = lock is not None and lock.shape.chat_template is False and not lock.has_own_code
@@ -58,12 +64,12 @@ def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
 
 
 def _names_tokenizer(container: Container) -> bool:
-    """Whether a variable names another tokenizer, or does without."""
+    """Whether a variable names another tokenizer, or switches the tokenizer off."""
     return any(value and _NAMES_TOKENIZER.search(name) for name, value in container.environment.items())
 
 
 def _names_template(container: Container) -> bool:
-    """Whether a variable names a template, or a library that writes chats by code."""
+    """Whether a variable names a template, or a library that formats chats in code."""
     return any(
         value not in _MODES_OF_TRANSFORMERS
         if name.endswith("TOKENIZER_MODE")

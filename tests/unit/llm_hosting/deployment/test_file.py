@@ -51,7 +51,7 @@ def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) ->
         )
     )
     assert "6 problems" in text
-    assert "model.id: 'two words' does not fit; use this form: Model id on the Hugging Face Hub" in text
+    assert "model.id: 'two words' has the wrong form; use this form: Model id on the Hugging Face Hub" in text
     assert "model.weight: is not a known key; rename it to `weights`, or use one of id, " in text
     assert "serving.engine: 'tgii' is not allowed; did you mean tgi? Use 'lmi-vllm', 'lmi-deepspeed', " in text
     assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
@@ -62,7 +62,7 @@ def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) ->
 @pytest.mark.parametrize("key", ["1", "on", "null", "2020-01-01"])
 def test_a_key_that_is_no_text_asks_for_quotes(tmp_path: Path, key: str) -> None:
     said = problems(written(tmp_path, f"{key}: 2\n"))
-    assert f"the key '{key}' in line 1 is not text for YAML; put it in quotes" in said
+    assert f"the key '{key}' in line 1 is not read as text by YAML; put it in quotes" in said
 
 
 @pytest.mark.parametrize("value", ["!!bool maybe", "!!timestamp foo", "!!int ''"])
@@ -122,7 +122,7 @@ def test_a_missing_field_is_described(tmp_path: Path) -> None:
         ("- a\n- b\n", "file: must hold a mapping"),
         ("just text", "file: must hold a mapping"),
         ("model: {id: [", "expected the node content, but found '<stream end>' (line 1, column 14)."),
-        ("model:\n  id: 'x\nhosting: {}\n", "file: line 2 begins a quoted text that does not end; close it."),
+        ("model:\n  id: 'x\nhosting: {}\n", "file: line 2 begins a quoted text that does not end; close the quote."),
         ("a:\n  b: 1\n c:\n  d: 1\n", "(line 3, column 2); indent the keys of a section alike."),
         ("a:\n  b: 1\n   c: 1\n", "(line 3, column 5); indent the keys of a section alike, and put a value with"),
         ("a: 1\nb: {c: 1\nd: 1\n", "(line 3, column 2); close the bracket that line 2 opens."),
@@ -152,8 +152,8 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {**MINIMAL, "serving": {"version": 3.3, "environment": {"DEBUG": True}}}))
-    assert "serving.version: 3.3 is not text for YAML; put it in quotes." in text
-    assert "serving.environment.DEBUG: True is not text for YAML; put it in quotes." in text
+    assert "serving.version: 3.3 is not read as text by YAML; put it in quotes." in text
+    assert "serving.environment.DEBUG: True is not read as text by YAML; put it in quotes." in text
 
 
 @pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
@@ -184,22 +184,38 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
     [
         ("hosting", {"instance_type": []}, "instance_type: [] is not allowed; use at least 1 item."),
         ("hosting", {"instance_type": ["ml.g6.xlarge"] * 6}, "use at most 5 items."),
-        ("hosting", {"instance_type": ["ml.g6.xlarge", 5]}, "instance_type: 5 is not text for YAML; put it in quotes."),
+        (
+            "hosting",
+            {"instance_type": ["ml.g6.xlarge", 5]},
+            "instance_type: 5 is not read as text by YAML; put it in quotes.",
+        ),
         ("hosting", {"instance_type": "x" * 65}, "use at most 64 characters."),
         ("model", {"id": "a/b", "dtype": "float16"}, "dtype: 'float16' is not allowed; use 'fp32', 'fp16', 'bf16' or"),
         ("model", {"id": "a/b", "parameters_in_billions": "7b"}, "'7b' is not allowed; use a number, more than 0"),
         (
             "model",
             {"id": "a/b", "weights": "s3://bucket/prefix"},
-            "does not fit; use this form: Prefix with uncompressed weights",
+            "has the wrong form; use this form: S3 prefix that holds the uncompressed weights",
         ),
         ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
-        ("serving", {"handler": "My-Handler"}, "'My-Handler' does not fit; use this form: Folder under `model_src/`"),
+        (
+            "serving",
+            {"handler": "My-Handler"},
+            "'My-Handler' has the wrong form; use this form: Folder under `model_src/`",
+        ),
         ("serving", {"max_model_len": 10**400}, "use a whole number, 2 or more, 100000000 or less."),
-        ("serving", {"environment": {"A-B": "x"}}, "environment.A-B: is no name of an environment variable"),
+        (
+            "serving",
+            {"environment": {"A-B": "x"}},
+            "environment.A-B: is not allowed as the name of an environment variable",
+        ),
         ("serving", {"environment": {"A": "x" * 1025}}, "environment.A: the value is not allowed; use at most 1,024"),
         ("preflight", {"silenced": {"shared-secret": "no"}}, "'no' is not allowed; use at least 10 characters."),
-        ("preflight", {"silenced": {"Shared": "we know of it"}}, "silenced.Shared: is no id of a rule; use lower-case"),
+        (
+            "preflight",
+            {"silenced": {"Shared": "we know of it"}},
+            "silenced.Shared: is not the id of a rule; use lower-case",
+        ),
     ],
 )
 def test_a_refused_value_comes_with_the_allowed_ones(

@@ -132,7 +132,7 @@ def test_an_error_of_shape_has_its_file_before_any_rule_runs(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("own", "said"),
     [
-        ("logs: {}\n", "extends: is missing, in an overlay of chat.yaml; write `extends: chat`, or move"),
+        ("logs: {}\n", "extends: is missing in an overlay of chat.yaml; write `extends: chat`, or move"),
         ("extends: gpt2\n", "extends: 'gpt2' is not the base of this file; write `extends: chat`"),
         ("extends: null\n", "extends: None is not the base of this file"),
     ],
@@ -147,7 +147,7 @@ def test_a_missing_or_wrong_extends_is_refused(tmp_path: Path, own: str, said: s
         ("chat/prod", "chat", "there is no chat.yaml beside the folder chat/; add the base"),
         ("prod", "chat", "move the file into the folder chat/ beside chat.yaml"),
         ("prod", "prod", "'prod' is this file itself"),
-        ("prod", "[chat]", "['chat'] is no name of a deployment"),
+        ("prod", "[chat]", "['chat'] is not the name of a deployment"),
     ],
 )
 def test_extends_away_from_the_base_is_refused(tmp_path: Path, name: str, extends: str, said: str) -> None:
@@ -160,15 +160,15 @@ def test_an_overlay_of_an_overlay_and_a_cycle_are_refused(tmp_path: Path) -> Non
     written(tmp_path, {})
     assert "'prod' extends another deployment itself" in problems(written(tmp_path, {}, name="chat/prod/eu"))
     cycle = written(tmp_path, {}, base={**BASE, "extends": "prod"}, name="talk/prod")
-    assert "'talk' extends another deployment itself; extend a deployment that is no overlay" in problems(cycle)
+    assert "'talk' extends another deployment itself; extend a deployment that is not an overlay" in problems(cycle)
 
 
 def test_two_files_for_one_stack_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, {})
     (tmp_path / "chat-prod.yaml").write_text(yaml.safe_dump(BASE))
-    assert "name: 'chat-prod' is the stack of chat-prod.yaml too; rename one of the two files" in problems(path)
+    assert "name: 'chat-prod' is also the stack of chat-prod.yaml; rename one of the two files" in problems(path)
     written(tmp_path, {}, name="talk/to-me")
-    assert "is the stack of talk/to-me.yaml too" in problems(written(tmp_path, {}, name="talk-to/me"))
+    assert "is also the stack of talk/to-me.yaml" in problems(written(tmp_path, {}, name="talk-to/me"))
 
 
 def test_the_name_of_the_stack_has_at_most_50_characters(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_the_name_of_the_stack_has_at_most_50_characters(tmp_path: Path) -> None
     assert load(tmp_path / "chat" / f"{'x' * 45}.yaml", ())
     said = problems(written(tmp_path, {}, name=f"chat/{'x' * 46}"))
     assert "can't be a stack's name" in said
-    assert "at most 50 characters, those of the base included" in said
+    assert "at most 50 characters together with those of the base" in said
 
 
 def test_a_value_that_leads_back_to_itself_is_refused(tmp_path: Path) -> None:

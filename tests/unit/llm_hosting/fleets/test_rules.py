@@ -349,7 +349,11 @@ def test_a_template_keeps_its_version_however_it_is_written_down() -> None:
         ("deployment: gpt2\nrollout: {failure_tolerance: few}", "rollout.failure_tolerance", "such as `10%`"),
         ("deployment: gpt2\nrollout: {max_concurrent: 0}", "rollout.max_concurrent", "use 1 or more"),
         ("deployment: gpt2\nrollout: {max_concurrent: 0%}", "rollout.max_concurrent", "use this form"),
-        ("deployment: gpt2\ntargets: [{accounts: [012345670123]}]", "targets.0.accounts.0", "is a number for YAML"),
+        (
+            "deployment: gpt2\ntargets: [{accounts: [012345670123]}]",
+            "targets.0.accounts.0",
+            "is read as a number by YAML",
+        ),
         ("deployment: gpt2\ncall_as: root", "call_as", "'delegated-admin' or 'self'"),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_disk_that_cannot_be_made_larger_asks_for_another_type() -> None:
     changes = {"model": {"id": "bigscience/bloom"}, "hosting": {"instance_type": "ml.g6.xlarge"}}
     (finding,) = (each for each in findings(changes) if each.rule == "weights-fit-disk")
     assert finding.field == "hosting.instance_type"
-    assert "250 GB of disk on ml.g6.xlarge do not hold the 352.5 GB" in finding.message
+    assert "250 GB of disk on ml.g6.xlarge can't hold the 352.5 GB" in finding.message
     assert finding.message.endswith(
         "use a type with more disk, such as ml.p4de.24xlarge (more than EC2's 27.45 USD an hour)."
     )
@@ -129,7 +129,7 @@ def test_an_own_handler_has_to_be_one_of_those_there_are(tmp_path: Path) -> None
     path = written(tmp_path, engine="lmi-huggingface", handler="mine")
     found, _ = load(path, ["mine"])
     assert found.deployment.serving.handler == "mine"
-    with pytest.raises(DeploymentError, match=r"serving.handler: 'mine' is no folder with a model.py; use mini\."):
+    with pytest.raises(DeploymentError, match=r"serving.handler: 'mine' is not a folder with a model.py; use mini\."):
         load(path, ["mini", "transformers"])
     with pytest.raises(DeploymentError, match="use one that exists"):
         load(path, [])

@@ -170,7 +170,7 @@ def test_a_misspelt_name_is_offered_the_nearest(capsys: pytest.CaptureFixture[st
 def test_a_region_is_judged_where_the_file_names_none(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(write(HEALTHY), region="nonsense") == 1
     said = words(capsys.readouterr().out)
-    assert "'nonsense' has no known account of AWS images" in said
+    assert "'nonsense' has no AWS account with images in the catalog" in said
     assert "use one of the 44 that are known, such as af-south-1" in said
     assert check(write(HEALTHY), region="eu-west-1") == 0
     assert check(write(HEALTHY | {"region": "us-east-1"}), region="eu-west-1") == 2

@@ -367,4 +367,4 @@ def test_a_lock_with_an_impossible_fact_is_an_error(hub: HubServer, deployment: 
     (content if fact in content else content["facts"])[fact] = value
     deployment.with_suffix(".lock.json").write_text(json.dumps(content))
     (finding,) = validate_file(deployment, []).errors
-    assert f"holds a fact that is none: {fact}" in finding.message
+    assert f"holds an impossible fact: {fact}" in finding.message

@@ -44,7 +44,10 @@ def test_every_rule_has_a_case_that_breaks_it_in_the_file_of_its_module() -> Non
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
-        ({f"V{number}": "x" for number in range(100)}, "has 100 variables beside 4 of ours; SageMaker takes 100"),
+        (
+            {f"V{number}": "x" for number in range(100)},
+            "has 100 variables, and Slipway adds 4; SageMaker takes 100 in all",
+        ),
         ({f"V{number}": "x" * 1000 for number in range(33)}, "bytes; SageMaker takes 32,768"),
     ],
 )
