@@ -14,10 +14,11 @@ from .versions import version_of
 class Architectures:
     """The architectures that one version of a library runs, by their names in config.json.
 
-    known: supported. refused: unsupported, with the reason.
-    others: why no other architecture runs, where the list is complete; None = not known.
-    unsplit: run on one accelerator only: a tensor parallel degree above 1 ends the container.
-    rope_since: by type of rope_scaling the first version that computes it.
+    known: supported architectures.
+    refused: unsupported architectures, with the reason.
+    others: why no other architecture runs, if the list is complete; None = not known.
+    unsplit: architectures that run on one accelerator only; a tensor parallel degree above 1 ends the container.
+    rope_since: the first version that computes a type of rope_scaling.
     """
 
     table: str
@@ -29,7 +30,7 @@ class Architectures:
     rope_since: Mapping[str, str]
 
     def reason_against(self, architecture: str, needs: Mapping[str, str], rope: str | None = None) -> str | None:
-        """Why a model does not run; None = it runs, or it is not known.
+        """Return why a model does not run; None = it runs, or it is not known.
 
         needs, rope: as in `ModelShape`.
         """
@@ -43,7 +44,7 @@ class Architectures:
 
 @cache
 def architectures(table: str, version: str) -> Architectures:
-    """A table at one version.
+    """Return a table at one version.
 
     Raises KeyError for a table that does not exist.
     """

@@ -39,9 +39,9 @@ _BUILD = re.compile(r"-v\d+(\.\d+)*$")
 class Variable:
     """The container's variable for one of our settings.
 
-    values: the engine's word for ours; None = every value passes as it is. A value that maps to None is accepted and
-    needs no variable, because the weights say it themselves.
-    also: variables that must say the same.
+    values: the engine's word for each of our words; None = every value is passed on as it is. A value that maps to None
+    is accepted and needs no variable, because the weights state it themselves.
+    also: other variables that must have the same value.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Variable:
     also: tuple[str, ...] = ()
 
     def word_for(self, value: object) -> str | None:
-        """The value of the variable; None = the variable is not needed.
+        """Return the value of the variable; None = the variable is not needed.
 
         Raises KeyError for a value that this version does not take.
         """
@@ -58,7 +58,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Legacy:
-    """Why new deployments should not choose an engine, since when ("2024-12"), and the engine to choose instead."""
+    """The reason not to choose an engine for new deployments, its date (such as "2024-12"), and the successor."""
 
     since: str
     reason: str
@@ -70,19 +70,19 @@ class EngineVersion:
     """One published image, with all that holds for this version of its engine.
 
     engine: the name of its engine.
-    repository: in AWS's image account; empty, and `tag` None, where the image is the user's own.
-    platform, arch: None = the catalog does not know, because the image is the user's own.
-    cuda: version of CUDA in the image; None = it holds none.
-    regions: where the image is; None = not stated by AWS.
-    bodies: the request shapes it takes.
-    handler: the built-in one when the user brings none; None = the image chooses one.
-    handlers: all names of built-in handlers that this version resolves.
+    repository: in AWS's image account; empty, with `tag` None, for the user's own image.
+    platform, arch: None = not known, because the image is the user's own.
+    cuda: version of CUDA in the image; None = it holds no CUDA.
+    regions: the regions that have the image; None = AWS does not state them.
+    bodies: the request shapes that it takes.
+    handler: the built-in handler that runs if the user brings none; None = the image chooses one.
+    handlers: all names of built-in handlers that this version has.
     settings_in: "archive" = a serving.properties in the model data, "environment" = variables of the container.
-    variables: by the name of our setting, `model` or `tensor_parallel_degree` for example.
+    variables: by the name of our setting, for example `model` or `tensor_parallel_degree`.
     constants: variables with the same value in every deployment.
     architectures: None = the catalog does not know which models this version runs.
-    default_dtype: what it computes in when nothing is said; None = 16 bits, or as the model's files say.
-    vllm, transformers: versions of what is in the image; None = not stated, or not in it.
+    default_dtype: the type it computes in if none is set; None = 16 bits, or the type of the model's files.
+    vllm, transformers: their versions in the image; None = not stated, or not in it.
     """
 
     engine: str
@@ -109,7 +109,7 @@ class EngineVersion:
     def begins_with(self, name: str) -> bool:
         """Whether `name` begins the label, the toolkit's usual name ("4.26.0-gpu"), or the image tag.
 
-        The tag counts only for a name with a hyphen: TGI's tags begin with PyTorch's version.
+        The tag counts only for a name with a hyphen, because TGI's tags begin with PyTorch's version.
         """
         names = (self.label, self.label.partition("-transformers")[2], self.tag if "-" in name else None)
         return bool(name) and any(f"{each}-".startswith((f"{name}.", f"{name}-")) for each in names if each)
@@ -119,12 +119,13 @@ class EngineVersion:
 class Engine:
     """A serving engine.
 
-    server: the program in the container, which decides how settings and requests look.
-    other_defaults: for machines that the default version is not made for.
+    server: the program in the container, which decides on the form of settings and requests.
+    other_defaults: default versions for processors and accelerators that `default_version` is not made for.
     parameters: the ranges that the engine itself enforces on the parameters of a request.
-    names: by the key that holds the prompt, all names that a body may have: "" = of the body, "parameters." = of that
-    object; synonyms, of which it may have one, share an entry. Empty = the engine ignores unknown names.
-    most_answers: of all prompts of a request; None = no limit.
+    names: all names that a body may have, by the key that holds the prompt: "" = names of the body, "parameters." =
+    names in that object. Synonyms, of which a body may have one, share an entry. Empty = the engine ignores unknown
+    names.
+    most_answers: largest number of answers to all prompts of a request; None = no limit.
     """
 
     name: str
@@ -140,11 +141,11 @@ class Engine:
     versions: Mapping[str, EngineVersion]
 
     def version(self, name: str | None, machine: Machine | None = None) -> EngineVersion | None:
-        """The version of that label, else the newest whose label or image tag begins with it: "2.0", "0.36.0".
+        """Return the version with that label, or the newest whose label or image tag begins with it: "2.0", "0.36.0".
 
         name: None = the default version.
-        machine: chooses among images for several machines under one name.
-        None = no such version, or none for this machine.
+        machine: kind and processor, to choose among several images of one name.
+        Returns None if there is no such version, or none for this machine.
         """
         if name is None:
             return self.default(machine)
@@ -157,11 +158,11 @@ class Engine:
         return made_for[-1] if made_for else None
 
     def named(self, name: str) -> list[EngineVersion]:
-        """All versions that the name begins."""
+        """Return all versions whose label or tag begins with the name."""
         return [known for known in self.versions.values() if known.begins_with(name)]
 
     def default(self, machine: Machine | None = None) -> EngineVersion:
-        """The default version for such a machine, or of the same platform, or of all."""
+        """Return the default version for this kind and processor, or for this kind, or for all."""
         defaults = [self.versions[label] for label in (self.default_version, *self.other_defaults)]
         exact = (known for known in defaults if (known.platform, known.arch) == machine)
         near = (known for known in defaults if machine and known.platform == machine[0])
@@ -170,7 +171,7 @@ class Engine:
 
 @cache
 def engine(name: str) -> Engine:
-    """The engine of that name.
+    """Return the engine of that name.
 
     Raises KeyError for a name that is not in `ENGINES`.
     """
@@ -194,9 +195,9 @@ def engine(name: str) -> Engine:
 
 @cache
 def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
-    """The published image that this URI names, in whichever account it lies; None = none of the catalog's.
+    """Return the published image that this URI names, in any account; None = the catalog does not have it.
 
-    wanted: the engine to prefer where one image holds several; otherwise the engine in the image's name.
+    wanted: the engine to prefer if one image holds several; otherwise the engine in the image's name.
     """
     repository, _, tag = uri.rpartition("/")[2].partition(":")
     for name in sorted(ENGINES, key=lambda name: (name != wanted, name.rpartition("-")[2] not in tag)):
@@ -208,9 +209,9 @@ def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
 
 
 def _is_same_image(tag: str, known: str) -> bool:
-    """Tags name one build of an image, or move over builds: `-v1.2` at the end of most, `.3` on Amazon Linux 2023.
+    """Whether two tags name the same image; tags of builds end in `-v1.2`, or in `.3` on Amazon Linux 2023.
 
-    Some images have a shorter tag, too, without Ubuntu's version or CUDA's.
+    Some images also have a shorter tag, without the version of Ubuntu or of CUDA.
     """
     if known.startswith("server-"):
         return tag == known or tag.startswith(f"{known}.") or known.startswith(f"{tag}.")
@@ -219,7 +220,7 @@ def _is_same_image(tag: str, known: str) -> bool:
 
 
 def image_tags(repository: str) -> frozenset[str]:
-    """All tags of one of AWS's repositories that the catalog knows."""
+    """Return all tags of one of AWS's repositories that the catalog knows."""
     versions = (version for name in ENGINES for version in engine(name).versions.values())
     return frozenset(version.tag for version in versions if version.tag and version.repository == repository)
 
@@ -227,7 +228,7 @@ def image_tags(repository: str) -> frozenset[str]:
 def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -> EngineVersion:
     said = {**data, **row}  # a version's own columns win over its engine's
     table = said["architectures"]
-    # A table of an engine's own goes by its labels, one of a library by the library's version in the image.
+    # An engine's own table goes by the engine's labels, a library's table by the library's version in the image.
     version = label if table == name else said.get(table)
     return EngineVersion(
         engine=name,
@@ -254,7 +255,7 @@ def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -
 
 
 def _overridden(key: str, row: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    """Single entries of a version win; null removes one."""
+    """Return the engine's entries with those of the version over them; null removes one."""
     return {name: value for name, value in {**data[key], **row.get(key, {})}.items() if value is not None}
 
 

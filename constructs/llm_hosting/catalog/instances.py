@@ -1,4 +1,4 @@
-"""Instance types: SageMaker's for endpoints, and EC2's own, which are the same machines."""
+"""Instance types: SageMaker's types for endpoints, and EC2's own names for the same hardware."""
 
 import json
 from dataclasses import dataclass, replace
@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 KINDS = ("cpu", "gpu", "neuron")
-# The compute capability with which they begin.
+# The compute capability with which each generation begins.
 BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
 
 
 @dataclass(frozen=True)
 class Instance:
-    """Memory in MiB and bandwidth in GB/s per accelerator, disk in GB, host memory in GiB; None = not known.
+    """One instance type; None = not known.
 
-    accelerator_memory_in_mib: as EC2 reports it, below what the accelerator is sold as.
+    Memory in MiB and bandwidth in GB/s are per accelerator; disk is in GB, host memory in GiB.
+    accelerator_memory_in_mib: as EC2 reports it, which is less than the advertised size.
     neuron_cores: of all accelerators together; None on types without Neuron devices.
     compute_capability: NVIDIA's number for the generation: 7.5 for a T4, 8.6 for an A10G, 9.0 for an H100.
-    volume_size_allowed: False where the type has a disk of its own, which SageMaker uses instead.
-    usd_per_hour: from third-party snapshots: an indication, never a bill. ec2_usd_per_hour: of the same machine without
-    SageMaker, which is cheaper; of types for endpoints only.
+    volume_size_allowed: False if the type has its own disk, which SageMaker uses instead of a volume.
+    usd_per_hour: from third-party snapshots: an indication, never a bill.
+    ec2_usd_per_hour: price of the same hardware without SageMaker, which is lower; known for types of endpoints only.
     """
 
     type: str
@@ -42,16 +43,16 @@ class Instance:
 
     @property
     def family(self) -> str:
-        """For example `ml.g5`."""
+        """The family of the type, for example `ml.g5`."""
         return self.type.rpartition(".")[0]
 
     @property
     def computes_bf16(self) -> bool:
-        """Whether the CPU has instructions for bfloat16. False for all that is no CPU type."""
+        """Whether the CPU has instructions for bfloat16; False on types with accelerators."""
         return self.family.removeprefix("ml.") in _data()["families_with_bf16"]
 
     def price(self, least: int = 1, most: int = 1) -> str:
-        """The price of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
+        """Return the price of so many instances, for example "about 1.52 to 4.55 USD an hour"; empty = not known."""
         rate = self.usd_per_hour or self.ec2_usd_per_hour
         if not rate:
             return ""
@@ -60,20 +61,20 @@ class Instance:
 
     @property
     def with_price(self) -> str:
-        """Name and price of one for an hour, where that is known."""
+        """The name and, if it is known, the price of one instance for an hour."""
         price = self.price()
         return f"{self.type} ({price})" if price else self.type
 
 
 @cache
 def instances() -> dict[str, Instance]:
-    """All known types by name."""
+    """Return all known types of endpoints by name."""
     return {name: Instance(type=name, **row) for name, row in _data()["instances"].items()}
 
 
 @dataclass(frozen=True)
 class MachinePrices:
-    """Beside the hours of an EC2 machine: indications for us-east-1. The volume bills asleep, too, the address not."""
+    """Prices beside a machine's hours, in us-east-1; a stopped machine pays for its disk, not for its address."""
 
     volume_usd_per_gb_and_month: float
     address_usd_per_hour: float
@@ -81,15 +82,15 @@ class MachinePrices:
 
 @cache
 def machine_prices() -> MachinePrices:
-    """The prices of a machine's gp3 volume and public address."""
+    """Return the prices of a machine's gp3 volume and public address."""
     return MachinePrices(**_data()["machines"])
 
 
 @cache
 def ec2_instances() -> dict[str, Instance]:
-    """EC2's own types by name, such as `c5.xlarge`, at EC2's price: those behind the endpoint types, and some others.
+    """Return EC2's own types by name, such as `c5.xlarge`, at EC2's price: those of the endpoint types, and others.
 
-    Their disk is the EBS volume: an instance store loses its content with each stop.
+    Their disk is the EBS volume, because an instance store loses its content with each stop.
     """
     of_endpoints = {name.removeprefix("ml."): _at_ec2(each) for name, each in instances().items()}
     return of_endpoints | {
@@ -109,7 +110,7 @@ def _at_ec2(instance: Instance) -> Instance:
 
 
 def types_for(*, on_machines: bool) -> dict[str, Instance]:
-    """The types of EC2's machines, or those of SageMaker's endpoints, by name."""
+    """Return the types for EC2 machines, or those for SageMaker endpoints, by name."""
     return ec2_instances() if on_machines else instances()
 
 

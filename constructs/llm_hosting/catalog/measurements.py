@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds for `batch` answers at once of `tokens` tokens each; `source` names the publication."""
+    """Seconds for `batch` answers at once, each of `tokens` tokens; `source` names the publication."""
 
     batch: int
     tokens: int
@@ -26,7 +26,7 @@ def _data() -> dict[str, Any]:
 
 
 def measured_answer(model_id: str, engine: str, instance_type: str) -> Measurement | None:
-    """The published figures of exactly this set-up; None = none."""
+    """Return the published figures of exactly this set-up; None = there are none."""
     wanted = {"model": model_id, "engine": engine, "instance": instance_type}
     for row in _data()["answers"]:
         if {name: row[name] for name in wanted} == wanted:

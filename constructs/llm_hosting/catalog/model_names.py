@@ -1,4 +1,4 @@
-"""Names of repositories that are like those of known models, which proves nothing about their content."""
+"""Finds known models whose names resemble an unknown one, which proves nothing about its content."""
 
 import re
 from difflib import SequenceMatcher
@@ -6,17 +6,17 @@ from functools import cache
 
 from .models import ModelShape, model_shape, model_shapes
 
-# How publishers name the format of weights, by the parts of a name; `hf` is that of transformers.
+# Parts of a name by which publishers state the format of weights; `hf` is transformers' format.
 _FORMAT = re.compile(r"awq|gptq|gguf|bnb|(nv|mx)?fp[48]|int[48]|[48]bit|w\d+a\d+|quantized|dynamic|hf")
 _OF_THE_NETWORK = ("architecture", "layers", "heads", "kv_heads", "head_size", "hidden_size", "vocabulary")
-_MISSPELT = 0.85  # difflib's ratio, of single words
+_MISSPELT = 0.85  # least ratio of difflib for single words
 
 
 @cache
 def nearest_known(hub_id: str) -> str | None:
-    """The catalog's id whose whole name is a part of this one, the longest; None = there is none.
+    """Return the catalog's id with the longest name that is a part of this one; None = there is none.
 
-    A model that was made from another usually keeps its name and adds words of its own.
+    A model that is made from another usually keeps its name and adds words.
     """
     name = _bare_name(hub_id)
     near = [known for known in _known() if f"-{_bare_name(known)}-" in f"-{name}-"]
@@ -25,19 +25,19 @@ def nearest_known(hub_id: str) -> str | None:
 
 @cache
 def probably_meant(hub_id: str) -> str | None:
-    """The catalog's id that an unknown one misspells; None = it is a name of its own.
+    """Return the catalog's id that an unknown id misspells; None = it is a different name.
 
-    Numbers (size, version) have to agree, and each word with its counterpart but for a letter or so: another number or
-    word is another model. The owner's words may be left out of the name or repeated there ("Meta-" of meta-llama). The
-    same name below quite another owner is somebody's copy.
+    Numbers (size, version) must be equal, and each word may differ from its counterpart by about one letter: another
+    number or word is another model. The owner's words may be left out of the name or repeated in it ("Meta-" of
+    meta-llama). The same name with a quite different owner is a copy.
     """
     return next((known for known in _known() if _is_near(hub_id, known)), None)
 
 
 def quantized_siblings(hub_id: str) -> list[str]:
-    """The catalog's ids of the same model in packed weights; none for a model that is packed, or not in the catalog.
+    """Return the catalog's ids of the same model in packed weights; none if the model is packed or unknown.
 
-    The network is the same, and so is the name but for words of formats and of the owner.
+    A sibling has the same network, and its name differs only in words for formats and for the owner.
     """
     shape = model_shape(hub_id)
     if shape is None or shape.quantization:
@@ -66,7 +66,7 @@ def _known() -> list[str]:
 
 
 def _bare_name(hub_id: str) -> str:
-    """Without the owner, in lower case, its words separated by hyphens."""
+    """Return the name without the owner, in lower case, with hyphens between words."""
     return hub_id.lower().rpartition("/")[2].replace("_", "-")
 
 
@@ -77,7 +77,7 @@ def _is_near(given: str, known: str) -> bool:
 
 
 def _words(hub_id: str) -> tuple[list[str], list[str]]:
-    """Words and numbers of the owner, and of the name."""
+    """Return the words and numbers of the owner, and of the name."""
     owner, _, name = hub_id.lower().rpartition("/")
     return re.findall(r"[a-z]+|\d+", owner), re.findall(r"[a-z]+|\d+", name)
 
@@ -88,6 +88,6 @@ def _are_same(ours: list[str], theirs: list[str]) -> bool:
 
 
 def _is_slip(word: str, known: str) -> bool:
-    """Whether letters between the first and the last differ; other ends are other words (`bloomz`, `uncased`)."""
+    """Whether only letters in the middle differ; another beginning or end is another word (`bloomz`, `uncased`)."""
     has_ends = word.isalpha() and (word[0], word[-1]) == (known[0], known[-1])
     return has_ends and SequenceMatcher(None, word, known).ratio() >= _MISSPELT

@@ -1,4 +1,4 @@
-"""Models by their id on the Hugging Face Hub: their shape, which decides how much memory they take."""
+"""Models by their id on the Hugging Face Hub, with the shape that decides how much memory they need."""
 
 import json
 from collections.abc import Mapping
@@ -11,36 +11,37 @@ MODELS_FILE = Path(__file__).with_name("models.json")
 
 
 class CatalogError(Exception):
-    """An invalid file of the catalog; the message names file, row and fix."""
+    """A file of the catalog is invalid; the message names file, row and fix."""
 
 
 @dataclass(frozen=True)
 class ModelShape:
     """Facts of config.json and the files of a repository; None = not known.
 
-    ids: all repositories of this shape. architecture: the first of `architectures` in config.json.
-    active_parameters_in_billions: used per token by a mixture of experts; None = all.
-    experts, experts_per_token: of each layer of a mixture that has some, without the shared; None = no mixture, or not
-    known.
-    layers: layers with a KV cache over all tokens; the decoder's in an encoder-decoder model.
+    ids: all repositories of this shape.
+    architecture: the first of `architectures` in config.json.
+    active_parameters_in_billions: parameters that a mixture of experts uses per token; None = all.
+    experts, experts_per_token: of each layer with experts, without shared ones; None = no mixture, or not known.
+    layers: layers with a KV cache over all tokens; for an encoder-decoder model those of the decoder.
     kv_heads: heads of keys and values; fewer than `heads` with grouped-query attention.
     context: the longest sequence in tokens (max_position_embeddings).
-    dtype: type of the weights in the files, or of those that are not quantized.
+    dtype: type of the weights in the files, or of the weights that are not quantized.
     quantization: format of the quantized files; None = not quantized.
     weights_in_gb: decimal GB of the files that a container loads.
     gated: a download needs a token whose account has accepted the licence.
     sliding_window: tokens that some or all layers look back; other layers keep the whole context.
-    layers_with_window: of `layers`, those that look back no further; None = by the architecture's usual pattern.
-    intermediate_size: width of the MLP; in a mixture that of the narrowest expert, the shared one included.
+    layers_with_window: number of layers that look back no further than the window; None = the architecture's usual
+    pattern.
+    intermediate_size: width of the MLP; for a mixture that of the narrowest expert, the shared one included.
     vocabulary: rows of the embeddings (vocab_size).
     latent_size: cached values per token of latent attention (kv_lora_rank + qk_rope_head_dim); None = no latent
-    attention, or the size of its architecture.
-    quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or a scale for
+    attention, or the architecture's size.
+    quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or one scale for
     each tensor or channel.
-    quant_method: as quantization_config has it; several write the same format, each in its own way.
+    quant_method: as in quantization_config; several methods write the same format, each in its own way.
     rope: the type of rope_scaling, which a library may not compute yet.
-    chat_template: whether the tokenizer's files say how a chat is written.
-    needs: the first version that runs the model, by table of architectures.json, if later than for its
+    chat_template: whether the tokenizer's files hold a chat template.
+    needs: by table of architectures.json, the first version that runs the model, if it is later than for its
     architecture and its rope.
     """
 
@@ -74,18 +75,18 @@ class ModelShape:
 
 
 def model_shape(hub_id: str) -> ModelShape | None:
-    """The shape of a model on the Hub, whatever the case of its letters; None = not in the catalog."""
+    """Return the shape of a model on the Hub, ignoring the case of letters; None = it is not in the catalog."""
     return _shapes().get(hub_id.lower())
 
 
 @cache
 def model_shapes() -> tuple[ModelShape, ...]:
-    """All rows. Raises CatalogError for the first invalid one."""
+    """Return all rows. Raises CatalogError for the first invalid one."""
     return read_shapes(MODELS_FILE)
 
 
 def read_shapes(path: Path) -> tuple[ModelShape, ...]:
-    """The rows of a file. Raises CatalogError; tests check the types, which would slow every check."""
+    """Return the rows of a file. Raises CatalogError; types are checked by tests, because that takes too long here."""
     try:
         data: dict[str, Any] = json.loads(path.read_text())
     except json.JSONDecodeError as error:
@@ -97,7 +98,7 @@ def read_shapes(path: Path) -> tuple[ModelShape, ...]:
         missing, unknown = sorted(needed - row.keys()), sorted(row.keys() - every)
         if missing or unknown:
             wrong = [f"lacks {name}; write null if it is not known" for name in missing]
-            wrong += [f"has {name}, which is no column" for name in unknown]
+            wrong += [f"has {name}, which is not a column" for name in unknown]
             raise CatalogError(f"{path.name}: the row of {row.get('ids')} {', '.join(wrong)}. See docs/models.md.")
         shapes.append(ModelShape(**{**row, "ids": tuple(row["ids"])}))
     return tuple(shapes)

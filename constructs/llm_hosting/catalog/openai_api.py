@@ -1,4 +1,4 @@
-"""How kinds of servers take OpenAI's requests: what they stream, whether they count tokens, words for parameters."""
+"""How each kind of server takes OpenAI's requests: what it streams, whether it counts tokens, names of parameters."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class OpenAIApi:
-    """streams: forms of body that the server streams; asks_usage: those in which `stream_options` make it count tokens.
+    """What one kind of server does with OpenAI's requests.
 
-    inputs: its words for parameters beside `inputs`; None = the ones of LMI's vLLM, or none.
+    streams: forms of body that the server streams.
+    asks_usage: forms of body for which `stream_options` make the server count tokens.
+    inputs: the server's set of names for parameters beside `inputs`; None = the names of LMI's vLLM, or none.
     """
 
     streams: tuple[str, ...]
@@ -22,7 +24,10 @@ class OpenAIApi:
 
 @cache
 def openai_api(kind: str) -> OpenAIApi:
-    """kind: vllm, sglang, llama-cpp, tgi, rolling-batch, plain, transformers or own. Raises KeyError for another."""
+    """Return the row of a kind of server. Raises KeyError for an unknown kind.
+
+    kind: vllm, sglang, llama-cpp, tgi, rolling-batch, plain, transformers or own.
+    """
     kinds: Mapping[str, Any] = json.loads((Path(__file__).parent / "openai_api.json").read_text())["kinds"]
     row = kinds[kind]
     return OpenAIApi(tuple(row["streams"]), tuple(row["asks_usage"]), row.get("inputs"))

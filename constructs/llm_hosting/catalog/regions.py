@@ -1,4 +1,4 @@
-"""Regions: the account that holds AWS's deep learning containers in each, and where which images are."""
+"""Regions: the account with AWS's deep learning containers in each region, and the regions of each image."""
 
 import json
 from functools import cache
@@ -8,14 +8,14 @@ from typing import Any
 
 @cache
 def container_accounts() -> dict[str, str]:
-    """Account id by region; the CDK's own table lacks 13 of these regions."""
+    """Return the account id of each region; the CDK's own table lacks 13 of these regions."""
     accounts: dict[str, str] = _data()["deep_learning_container_accounts"]
     return accounts
 
 
 @cache
 def image_regions(set_name: str) -> frozenset[str]:
-    """The regions of a set that images name.
+    """Return the regions of a set to which images refer.
 
     Raises KeyError for a set that does not exist.
     """

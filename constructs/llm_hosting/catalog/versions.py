@@ -1,4 +1,4 @@
-"""Versions of engines and libraries, for comparison."""
+"""Compares versions of engines and libraries."""
 
 import re
 from functools import cache
@@ -10,9 +10,9 @@ _NUMBER = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 @cache
 def version_of(label: str) -> Version:
-    """The first version in a label: 0.36.0 of "0.36.0-lmi28", 0.14.0 of "huggingface-0.14.0"; 0 if it holds none.
+    """Return the first version in a label: 0.36.0 of "0.36.0-lmi28", 0.14.0 of "huggingface-0.14.0"; 0 = none.
 
-    A release candidate counts as its release: it holds the models that the release names.
+    A release candidate counts as its release, because it holds the models that the release names.
     """
     found = _NUMBER.search(label)
     return Version(found[0] if found else "0")

@@ -16,13 +16,13 @@ from .image import needs_archive
 from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of
 
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
-_OWN_BRANCH = ("lmi-dist", "auto")  # takes more models than vLLM
-_PASSES_ALL_FROM = "0.33"  # LMI: options it does not know go to vLLM
-_OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch, which was TGI's before
-_VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; before, without a rolling batch, transformers computes
+_OWN_BRANCH = ("lmi-dist", "auto")  # these take more models than vLLM
+_PASSES_ALL_FROM = "0.33"  # from here on LMI passes options that it does not know to vLLM
+_OWN_BRANCH_OF_VLLM_FROM = "0.28"  # LMI's own branch is one of vLLM from here on, and was one of TGI before
+_VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; without a rolling batch transformers computed before
 _VLLM_IN_LMI = "djl_python.lmi_vllm.vllm_async_service"
-_NAME_IN_LMI = "lmi"  # under which it serves when it is told none
-_TGI_SPLITS_ALL_FROM = "3"  # by the plans that transformers has for tensor parallelism
+_NAME_IN_LMI = "lmi"  # the name under which it serves by default
+_TGI_SPLITS_ALL_FROM = "3"  # by transformers' own plans for tensor parallelism
 COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
@@ -32,9 +32,10 @@ _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 class Container:
     """Facts that hold on every instance type of the deployment.
 
-    version: the catalog's row of the image; None = an image that it does not know.
-    platform: the kind of the first known instance type. environment: derived and explicit variables that this kind of
-    server reads, whether the container gets them as such or in a serving.properties.
+    version: the catalog's row of the image; None = the catalog does not know the image.
+    platform: the kind of the first known instance type.
+    environment: derived and explicit variables that this kind of server reads, from its environment or from a
+    serving.properties.
     """
 
     deployment: Deployment
@@ -59,7 +60,7 @@ class Container:
 
     @property
     def has_own_code(self) -> bool:
-        """Whether code runs that did not come with the image: a handler of DJL Serving, a script of the toolkit."""
+        """Whether code runs that is not part of the image: a handler of DJL Serving, or a script of the toolkit."""
         if self.server == "huggingface":
             return bool(self.environment.get("SAGEMAKER_PROGRAM"))
         entry_point = self.deployment.serving.environment.get("OPTION_ENTRYPOINT", "djl_python.")
@@ -67,22 +68,22 @@ class Container:
 
     @property
     def may_have_own_code(self) -> bool:
-        """Whether code may lie beside the weights, where the toolkit looks for it unasked (code/inference.py)."""
+        """Whether code may lie beside the weights, where the toolkit looks for it by default (code/inference.py)."""
         return self.has_own_code or self.server == "own" or (self.server == "huggingface" and not self.comes_from_hub)
 
     @property
     def passes_options_on(self) -> bool:
-        """Whether LMI hands to vLLM the options that it does not know itself."""
+        """Whether LMI passes options that it does not know to vLLM."""
         return self.version is not None and not is_before(self.label, _PASSES_ALL_FROM)
 
     @property
     def runs_own_branch(self) -> bool:
-        """Whether LMI is told to compute by its own branch: of TGI at first, of vLLM from 0.28 on."""
+        """Whether LMI is told to compute with its own branch: of TGI first, of vLLM from 0.28 on."""
         return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.platform == "gpu"
 
     @property
     def runs_vllm(self) -> bool:
-        """Whether vLLM, or LMI's own branch of it, computes: by the engine, or by DJL Serving's settings."""
+        """Whether vLLM, or LMI's own branch of it, computes: because of the engine, or of DJL Serving's settings."""
         rolling = self.environment.get("OPTION_ROLLING_BATCH", "")
         is_of_tgi = rolling == "lmi-dist" and is_before(self.label, _OWN_BRANCH_OF_VLLM_FROM)
         if self.has_own_code or is_of_tgi:
@@ -94,9 +95,9 @@ class Container:
 
     @property
     def has_vllm_front_end(self) -> bool:
-        """Whether vLLM itself checks requests: the name in `model`, the tokens of prompt and answer together.
+        """Whether vLLM itself checks requests: the name in `model`, and the tokens of prompt and answer together.
 
-        LMI does it in its own way with a rolling batch, and leaves it to vLLM in asynchronous mode.
+        With a rolling batch LMI checks them in its own way; in asynchronous mode it leaves that to vLLM.
         """
         by_itself = (
             self.environment.get("OPTION_ROLLING_BATCH", "disable") in ("", "disable")
@@ -107,7 +108,7 @@ class Container:
 
     @property
     def model_aliases(self) -> tuple[str, ...]:
-        """Names that a client may use for the model and that the container refuses: it serves under another one."""
+        """Names that a client may use for the model and that the container refuses, because it serves another name."""
         if not self.has_vllm_front_end:
             return ()  # other servers take any name
         own_name = _NAME_IN_LMI if self.server == "djl" else self.environment.get("SM_VLLM_MODEL", WEIGHTS_FOLDER)
@@ -116,19 +117,19 @@ class Container:
 
     @property
     def told_name(self) -> str | None:
-        """The name that variables tell the server to serve the model under."""
+        """The name under which variables tell the server to serve the model; None = they name none."""
         told = (self.environment.get(name) for name in VARIABLE_ALIASES["served_model_name"])
         return next(filter(None, told), None)
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """What a caller may call the model besides its id."""
+        """Names for the model, besides its id, that a caller may use."""
         names = dict.fromkeys((*self.model_aliases, self.told_name))
         return tuple(name for name in names if name and name != self.deployment.model.id)
 
     @property
     def openai_kind(self) -> str:
-        """The row of catalog/openai_api.json."""
+        """The server's row in catalog/openai_api.json."""
         if self.server == "huggingface" or (self.server == "djl" and self.deployment.serving.handler):
             return "plain"
         if self.server != "djl":
@@ -139,7 +140,7 @@ class Container:
 
     @property
     def longest_answer(self) -> int | None:
-        """Tokens of an answer to the shortest prompt, past which the container refuses a request; None = not known."""
+        """Most tokens of an answer, to the shortest prompt, that the container accepts; None = not known."""
         cuts = self.flag("SM_SGLANG_ALLOW_AUTO_TRUNCATE")
         refuses = self.has_vllm_front_end or self.server == "tgi" or (self.server == "sglang" and not cuts)
         known = self.version is not None and refuses
@@ -147,41 +148,41 @@ class Container:
 
     @property
     def vllm(self) -> str | None:
-        """The version of vLLM that computes; None = none, or not stated."""
+        """The version of vLLM that computes; None = vLLM does not compute, or the version is not stated."""
         return self.version.vllm if self.version and self.runs_vllm else None
 
     @cached_property
     def library(self) -> Architectures | None:
-        """The models that the computing library runs; None = unknown."""
+        """The models that the computing library runs; None = not known."""
         version = self.version
         if version is None or self.runs_own_branch:
             return None
         handler = self.environment.get("OPTION_ENTRYPOINT", version.handler)
         if self.server == "djl" and not self.runs_vllm and handler != version.handler:
-            return None  # another of the image's handlers, with a library of its own
+            return None  # another handler of the image, with its own library
         if self.runs_vllm and version.vllm:
             return architectures("vllm", version.vllm)
         return None if self.engine == "lmi-vllm" else version.architectures
 
     @property
     def is_left_to_transformers(self) -> bool:
-        """Whether TGI has no code of its own for the model: such models it neither splits nor loads quantized."""
+        """Whether TGI has no code of its own for the model, so that it neither splits it nor loads it quantized."""
         library, name = self.library, self.shape.architecture if self.shape else ""
         if self.engine != "tgi" or library is None or not is_before(library.version, _TGI_SPLITS_ALL_FROM):
             return False
         return bool(name) and (name in library.unsplit or name not in library.known | library.refused.keys())
 
     def explicit_value(self, setting: str) -> str | None:
-        """The value of an environment variable of the deployment file that gives this setting; None = none does."""
+        """Return the value of an environment variable of the deployment file for this setting; None = there is none."""
         return explicit_value(setting, self.deployment.serving.environment, self.server)
 
     def flag(self, *names: str) -> bool:
-        """Whether one of these variables is true, as pydantic reads it; empty ones of vLLM's and SGLang's are flags."""
+        """Whether one of these variables is true, as pydantic reads it; for vLLM and SGLang an empty one is true."""
         true = {"true", "1", "yes", "on"} | ({""} if self.server in ("vllm", "sglang") else set())
         return any(name in self.environment and self.environment[name].lower() in true for name in names)
 
     def number(self, *names: str) -> float | None:
-        """The first of these variables that is a finite number."""
+        """Return the first of these variables that is a finite number."""
         given = (self.environment.get(name, "").strip() for name in names)
         return next((float(word) for word in given if _NUMBER.fullmatch(word)), None)
 
@@ -211,18 +212,18 @@ class Container:
 
     @cached_property
     def shape(self) -> ModelShape | None:
-        """What the lock file says, else the catalog's row of this very id; None = unknown."""
+        """The facts of the lock file, otherwise the catalog's row of exactly this id; None = not known."""
         return self.lock.shape if self.lock else model_shape(self.model_id)
 
     @property
     def lock(self) -> ModelLock | None:
-        """What the model that the container loads says of itself; None = nobody has asked it."""
+        """The lock of the model that the container loads; None = there is none."""
         lock = self.deployment.lock
         return lock if lock and lock.model_id == self.model_id and self.explicit_value("revision") is None else None
 
     @property
     def knows_commit(self) -> bool:
-        """Whether the facts are those of the very commit that is loaded; the catalog has those of the newest."""
+        """Whether the facts belong to the commit that is loaded; the catalog has the facts of the newest commit."""
         return bool(self.lock) or self.revision is None
 
     @property
@@ -232,21 +233,21 @@ class Container:
 
     @cached_property
     def parameters_in_billions(self) -> float | None:
-        """From the deployment file, else of the shape."""
+        """The model's size, from the deployment file or, if it states none, from the shape."""
         given = self.deployment.model.parameters_in_billions
         return given or (self.shape.parameters_in_billions if self.shape else None)
 
     @property
     def quantization(self) -> str | None:
-        """Format of the weights in memory: the one asked for, else that of the files."""
+        """Format of the weights in memory: the requested one, otherwise that of the files."""
         return self.asked_quantization or self.stored_quantization
 
     @cached_property
     def asked_quantization(self) -> str | None:
-        """The format that the engine is told of, or told to make; None = none, or an unknown word."""
+        """The format that the file requests of the engine; None = none, or an unknown word."""
         given = self.explicit_value("quantization") or self.deployment.model.quantization
         if given == "bitsandbytes" and self.runs_vllm:
-            return "bitsandbytes4"  # TGI makes eight bits of it
+            return "bitsandbytes4"  # TGI reads this word as eight bits
         if given:
             return normal(given, QUANTIZATIONS)
         if self.environment.get("OPTION_LOAD_IN_8BIT", "").lower() == "true":
@@ -259,12 +260,12 @@ class Container:
     def stored_quantization(self) -> str | None:
         """Format of the model's files; None = not quantized, or not known.
 
-        Of an unknown model the format that is asked for, where only files that have it already load so.
+        For an unknown model this is the requested format, if only files that already have the format load with it.
         """
         if self.shape:
             return self.shape.quantization
         asked = self.asked_quantization
-        is_made = self.engine == "lmi-tensorrt-llm" and asked == "awq"  # builds such weights itself
+        is_made = self.engine == "lmi-tensorrt-llm" and asked == "awq"  # the engine makes such weights itself
         return asked if asked in PACKED_BEFORE and not is_made else None
 
     @property
@@ -277,7 +278,7 @@ class Container:
 
     @cached_property
     def dtype(self) -> str | None:
-        """The type that the engine computes in; None = not said."""
+        """The number format in which the engine computes; None = not stated."""
         given = self.explicit_value("dtype") or self.deployment.model.dtype
         return normal(given, DTYPES) if given else None
 
@@ -288,18 +289,18 @@ class Container:
 
     @property
     def kv_cache_type(self) -> str:
-        """In vLLM's words: `fp8`, `fp8_e5m2` and so on; empty = the model's."""
+        """The KV cache's type in vLLM's words, such as `fp8` or `fp8_e5m2`; empty = the model's type."""
         return self.environment.get(self.kv_cache_variable, "")
 
     @cached_property
     def max_model_len(self) -> int | None:
-        """Tokens of prompt and answer together; None = the model's own context."""
+        """Most tokens of prompt and answer together; None = the model's own context."""
         given = self.explicit_value("max_model_len")
         return _tokens(given) if given else self.deployment.serving.max_model_len
 
     @property
     def length_is_automatic(self) -> bool:
-        """Whether the engine is asked to take the length that fits, or one that only it can read."""
+        """Whether the engine is told to take the length that fits, or one that only it can read."""
         given = self.explicit_value("max_model_len")
         return given is not None and _tokens(given) is None
 
@@ -310,7 +311,7 @@ class Container:
 
     @property
     def max_batch_size(self) -> int | None:
-        """Requests that the engine runs together; None = not said."""
+        """Requests that the engine runs together; None = not stated."""
         given = self.explicit_value("max_batch_size")
         if given:
             return int(given) if COUNT.fullmatch(given) else None
@@ -318,6 +319,6 @@ class Container:
 
 
 def _tokens(given: str) -> int | None:
-    """vLLM takes `16384`, `16k` and `16K`: thousands, and 1,024s; None = `auto`, `-1` or no number."""
+    """Return the number in vLLM's spelling: `16k` is 16,000, `16K` is 16 x 1,024; None = `auto`, `-1` or no number."""
     named = _LENGTH.fullmatch(given)
     return int(float(named[1]) * {"": 1, "k": 1000, "K": 1024}[named[2]]) if named else None

@@ -1,4 +1,4 @@
-"""Lines for people that a synth prints: the image, the instances, the price while nobody calls."""
+"""Describes a deployment in the lines that a synth prints: the image, the instances, the price without calls."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from .resolution import Resolution
 
 
 def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, is_local: bool = False) -> list[str]:
-    """A resolution without errors. findings: warnings and questions to print with it. is_local: for the local cloud."""
+    """Return the lines. findings: warnings and questions to print with them. is_local: for the local cloud."""
     deployment = resolution.deployment
     is_machine = deployment.hosting.runs_on_machines
     from_catalog = deployment.serving.image_uri is None and not is_machine
@@ -31,7 +31,7 @@ def _instances(resolution: Resolution) -> str:
 
 
 def _others(hosting: Hosting) -> str:
-    return f", else {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
+    return f", otherwise {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
 
 
 def _cost(resolution: Resolution) -> str:

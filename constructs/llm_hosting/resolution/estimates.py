@@ -1,4 +1,4 @@
-"""Times that follow from size and hardware: the start of an endpoint, and the longest answer."""
+"""Estimates times from size and hardware: the start of an endpoint, and the longest answer."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from .formats import BYTES_PER_PARAMETER
 from .memory import GB, weights_in_files
 
 # Bytes per second. The fastest that published endpoints reached: Mixtral (94 GB) started within 300 s on
-# ml.g5.48xlarge, QwQ-32B (65 GB) on ml.g6.12xlarge; smaller machines share their network. Usual is less: one stream of
-# the Hub's gives 100 to 200 MB/s.
+# ml.g5.48xlarge, QwQ-32B (65 GB) on ml.g6.12xlarge; smaller types share their network. Usual rates are lower: one
+# stream of the Hub gives 100 to 200 MB/s.
 _FASTEST, _FASTEST_ON_SMALL, _HUB, _S3, _LOAD = 1.25 * GB, 0.5 * GB, 0.25 * GB, 0.8 * GB, 0.5 * GB
 _SMALL_VCPU = 16
 _LEAST_START_IN_SECONDS, _CONTAINER_START_IN_SECONDS = 30, 60
-_MACHINE_START_IN_SECONDS = 120  # as the functions assume until one was measured: EC2, Linux, Python's imports
-# dnf, and pip with torch; and the minute that user_data.sh keeps for its word to CloudFormation.
+_MACHINE_START_IN_SECONDS = 120  # the functions assume this until a start is measured: EC2, Linux, Python's imports
+# dnf, pip with torch, and the minute that user_data.sh keeps for its signal to CloudFormation.
 _LEAST_SET_UP_IN_SECONDS, _SET_UP_IN_SECONDS = 60 + 60, 240 + 60
-_VOLUME = 0.125 * GB  # per second, of a gp3 volume as it comes (EBS User Guide)
+_VOLUME = 0.125 * GB  # per second, of a gp3 volume with default settings (EBS User Guide)
 _COMPILE_IN_SECONDS = 600  # TensorRT-LLM builds its engine at the start: minutes for 7B, a quarter of an hour for 70B
 _WARM_UP_IN_SECONDS = {"djl": 60, "vllm": 90, "tgi": 30, "sglang": 90}
 # Share of the memory bandwidth that decoding reaches; OPT-30B on ml.g5.24xlarge: 0.57 (DeepSpeed, AWS 2022).
@@ -25,7 +25,7 @@ _BANDWIDTH_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds: the least that is possible, and the likely; `basis` names the figures behind. None = not known."""
+    """A time in seconds: the least possible and the likely one; None = not known. `basis` names the figures."""
 
     least: float | None
     likely: float | None
@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AnswerTime:
-    """Seconds for the longest answer, alone on the endpoint."""
+    """Seconds for the longest answer, if it is the only request on the endpoint."""
 
     least: float
     likely: float
@@ -45,7 +45,7 @@ class AnswerTime:
 class Rate:
     """Tokens of answers per second, of all requests and copies together.
 
-    is_measured: as published for just this load; else estimated.
+    is_measured: published for exactly this load; otherwise estimated.
     """
 
     tokens_per_second: float
@@ -56,7 +56,7 @@ _SIZE_UNKNOWN = Estimate(None, None, "the size of the model is not known")
 
 
 def start_in_seconds(placement: Placement) -> Estimate:
-    """From the first byte of the weights to the first answer, without the wait for an instance."""
+    """Return the time from the first byte of the weights to the first answer, without the wait for an instance."""
     download, load = download_in_seconds(placement), load_in_seconds(placement)
     if download.least is None or load.least is None:
         return download
@@ -67,7 +67,7 @@ def start_in_seconds(placement: Placement) -> Estimate:
 
 
 def download_in_seconds(placement: Placement) -> Estimate:
-    """How long SageMaker or the container downloads the weights."""
+    """Return the time in which SageMaker or the container downloads the weights."""
     size = weights_in_files(placement.container)
     if size is None:
         return _SIZE_UNKNOWN
@@ -78,7 +78,7 @@ def download_in_seconds(placement: Placement) -> Estimate:
 
 
 def load_in_seconds(placement: Placement) -> Estimate:
-    """From the last byte of the weights to the first answer."""
+    """Return the time from the last byte of the weights to the first answer."""
     container = placement.container
     size = weights_in_files(container)
     if size is None:
@@ -96,19 +96,19 @@ def load_in_seconds(placement: Placement) -> Estimate:
 
 
 def set_up_in_seconds(placement: Placement) -> Estimate:
-    """The first start of a machine of EC2, with its packages and its model."""
+    """Return the time of a machine's first start, with its packages and its model."""
     start = start_in_seconds(placement)
     basis = f"{_SET_UP_IN_SECONDS} s for the system's and Python's packages, {start.basis}"
     return Estimate(_LEAST_SET_UP_IN_SECONDS + (start.least or 0), _SET_UP_IN_SECONDS + (start.likely or 0), basis)
 
 
 def boot_in_seconds(placement: Placement) -> float:
-    """The start of a stopped machine of EC2, to the model's first answer: the usual time, not the least."""
+    """Return the usual time from the start of a stopped machine to the model's first answer."""
     return _MACHINE_START_IN_SECONDS + (weights_in_files(placement.container) or 0) / _VOLUME
 
 
 def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:
-    """For `serving.max_new_tokens`: as published for this set-up, else by memory bandwidth; None = unknown."""
+    """Return the time of `serving.max_new_tokens`, published or estimated by memory bandwidth; None = not known."""
     container, instance = placement.container, placement.instance
     tokens = container.deployment.serving.max_new_tokens
     if tokens is None:
@@ -128,10 +128,10 @@ def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:
 
 
 def token_rate(placement: Placement, requests: int, context: int) -> Rate | None:
-    """With so many requests at once, each half-way through its context; None = not known.
+    """Return the rate with so many requests at once, each half-way through its context; None = not known.
 
-    A step of decoding reads the weights once for all requests of a copy, of a mixture the experts that any of them
-    needs, and the keys and values of each.
+    A step of decoding reads the weights once for all requests of a copy, and the keys and values of each request. A
+    mixture of experts reads only the experts that a request needs.
     """
     container, instance, need = placement.container, placement.instance, placement.memory
     measured = measured_answer(container.model_id, container.engine, instance.type)
@@ -147,7 +147,7 @@ def token_rate(placement: Placement, requests: int, context: int) -> Rate | None
 
 
 def _weights_per_token(container: Container, placement: Placement) -> float | None:
-    """Bytes that one token reads on each device: of a mixture, those of its active experts."""
+    """Return the bytes that one token reads on each device; for a mixture, those of its active experts."""
     active = container.shape.active_parameters_in_billions if container.shape else None
     if placement.memory.weights is None or not active:
         return placement.memory.weights

@@ -17,7 +17,7 @@ QUANTIZATIONS = {
     "nvfp4": ("nvfp4", "modelopt_fp4"),
     "gguf": ("gguf",),
 }
-PACKED_BEFORE = ("awq", "gptq", "gguf")  # only by the packer of the weights; engines make the other formats at load
+PACKED_BEFORE = ("awq", "gptq", "gguf")  # made only before loading; engines make the other formats while they load
 BYTES_PER_PARAMETER = {
     "fp32": 4.0,
     "fp16": 2.0,
@@ -36,5 +36,5 @@ BYTES_PER_PARAMETER = {
 
 
 def normal(given: str, known: dict[str, tuple[str, ...]]) -> str | None:
-    """Our word for an engine's spelling; None = none of these."""
+    """Return our word for an engine's spelling; None = the word is not among these."""
     return next((name for name, words in known.items() if given.lower() in words), None)

@@ -13,26 +13,26 @@ _MACHINE_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-ke
 
 
 def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | None:
-    """The catalog's row of the image; None for an image, or a version, that it does not know."""
+    """Return the catalog's row of the image; None = the catalog does not know the image, or the version."""
     if serving.image_uri:
         return find_image(serving.image_uri, serving.engine)
     return engine(serving.engine).version(serving.version, machine)
 
 
 def container_image(serving: Serving, version: EngineVersion | None) -> str:
-    """The image of the deployment, or of the catalog's version; empty = neither is known."""
+    """Return the image of the deployment, or of the catalog's version; empty = neither is known."""
     return serving.image_uri or (f"{version.repository}:{version.tag}" if version and version.tag else "")
 
 
 def machine_image(instances: list[Instance]) -> str:
-    """Amazon Linux 2023 for the processor, as EC2 finds it at the launch; empty = the type is not known."""
+    """Return the SSM reference to Amazon Linux 2023 for the processor, which EC2 resolves; empty = unknown type."""
     return f"{_MACHINE_IMAGE}{instances[0].arch}" if instances else ""
 
 
 def schema_version(serving: Serving, version: EngineVersion | None, machine: Machine | None) -> EngineVersion:
-    """The catalog's row for the request bodies: the default version where the image is not known."""
+    """Return the catalog's row for the request bodies; for an unknown image the engine's default version."""
     known = engine(serving.engine)
-    if serving.engine == "custom":  # its owner may call versions anything
+    if serving.engine == "custom":  # the owner of an image may name versions freely
         return known.versions[known.default_version]
     if serving.image_uri and serving.version:
         version = known.version(serving.version, machine)
@@ -40,12 +40,12 @@ def schema_version(serving: Serving, version: EngineVersion | None, machine: Mac
 
 
 def needs_archive(serving: Serving, version: EngineVersion | None) -> bool:
-    """Whether model data must hold a handler, or settings that the container reads from a file only."""
+    """Whether model data must hold a handler, or settings that the container reads only from a file."""
     return serving.handler is not None or (version is not None and version.settings_in == "archive")
 
 
 def cuda_of(serving: Serving, version: EngineVersion | None) -> float | None:
-    """CUDA in the container, as 12.8, or as 12 where only an own image's tag names it; None = none, or not named."""
+    """Return the container's CUDA, such as 12.8, or 12 if an own image's tag names it; None = none, or not named."""
     if version:
         return version.cuda
     named = re.search(r"cu(\d{2})\d", serving.image_uri or "")
@@ -53,9 +53,9 @@ def cuda_of(serving: Serving, version: EngineVersion | None) -> float | None:
 
 
 def host_image(hosting: Hosting, instances: list[Instance], cuda: float | None) -> str | None:
-    """The setting, else derived from the container's CUDA; None = SageMaker's default.
+    """Return the setting, or the image that the container's CUDA needs; None = SageMaker's default.
 
-    A container on an older driver dies without a log line.
+    On an older driver a container ends without a log line.
     """
     if hosting.inference_ami_version or not instances or any(instance.kind != "gpu" for instance in instances):
         return hosting.inference_ami_version

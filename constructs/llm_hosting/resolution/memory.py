@@ -1,4 +1,4 @@
-"""Memory of one device: weights, KV cache and the engine's own need, in bytes."""
+"""Estimates the memory of one device: weights, KV cache and the engine's own need, in bytes."""
 
 import re
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ _VISIBLE = {"NVIDIA T4": 0.92}
 _VISIBLE_OTHERWISE = 0.985
 UTILIZATIONS = ("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
 _VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
-# Context and CUDA graphs of vLLM, and the activations of a step: the least that users report.
+# vLLM's context and CUDA graphs, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step takes a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
 _CHUNKS = "OPTION_ENABLE_CHUNKED_PREFILL"
 _CHUNKS_WHEN_ASKED = (_CHUNKS, "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
-# From 0.8 to 0.11 it cuts prompts whatever it is told (vllm#18547).
+# From 0.8 to 0.11 it splits prompts whatever the settings say (vllm#18547).
 _CHUNKS_NOT, _CHUNKS_UNLESS_TOLD_FROM = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL", "0.12"
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = "0.8", "0.6", 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
@@ -35,10 +35,10 @@ _GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _ON_HOST = ("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB")
 _MXFP4_PADDING = 1.085  # gpt-oss-120b: 65.97 GiB in memory (vllm#23278)
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
-_LATENT_SIZE = 512 + 64  # multi-head latent attention: one compressed vector and one rotary key per token
+_LATENT_SIZE = 512 + 64  # Multi-head latent attention keeps one compressed vector and one rotary key per token.
 _MAKES_FP8_BY_LAYER_FROM = "0.15"  # vllm#31914
 _KEEPS_LATENT_FROM = "0.7.1"  # vllm#12601; before, whole keys and values
-# Share of the layers that keep no more than their window, where the model itself does not say.
+# Share of the layers that keep only their window, for models that do not state it.
 _SHARE_WITH_WINDOW = {
     "Cohere2": 3 / 4,
     "Exaone4": 3 / 4,
@@ -56,12 +56,17 @@ _KEEPS_WINDOWS_FROM, _KEEPS_CHUNKS_FROM = "0.8", "0.10"  # vLLM, the latter for 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on each device. None = public facts do not say.
+    """Bytes on each device; None = public facts do not say.
 
-    visible: memory that the driver shows; available: of it, for the engine; weights: of one shard; before_fp8: of one
-    shard in 16 bits, where the engine makes FP8 of it once all are loaded, else 0; overhead: the least that the engine
-    needs beside; whole_prompt: more, where a step takes the longest prompt whole; per_token: KV cache of one token, on
-    average over a request of the whole context; context: tokens that one request may have.
+    visible: memory that the driver shows.
+    available: the part of it that the engine may use.
+    weights: weights of one shard.
+    before_fp8: weights of one shard in 16 bits, if the engine converts them to FP8 only after all are loaded; otherwise
+    0.
+    overhead: the least that the engine needs beside the weights.
+    whole_prompt: additional memory if a step takes the longest prompt as a whole.
+    per_token: KV cache of one token, on average over a request of the whole context.
+    context: tokens that one request may have.
     """
 
     visible: float
@@ -75,31 +80,31 @@ class Memory:
 
     @property
     def left_for_cache(self) -> float | None:
-        """Available memory without weights and engine."""
+        """Available memory minus the weights and the engine's need."""
         if self.weights is None:
             return None
         return self.available - self.weights - self.overhead - self.whole_prompt
 
     @property
     def cached_tokens(self) -> int | None:
-        """Tokens of all requests together that the cache holds."""
+        """Tokens of all requests together that the KV cache holds."""
         left = self.left_for_cache
         return None if left is None or not self.per_token else max(0, int(left / self.per_token))
 
     @property
     def requests_at_full_length(self) -> float | None:
-        """How many requests of the whole context fit at once."""
+        """Number of requests with the whole context that fit at once."""
         tokens = self.cached_tokens
         return None if tokens is None or not self.context else tokens / self.context
 
     @property
     def share_needed(self) -> float:
-        """Weights and engine over the available memory; 0 where either is unknown."""
+        """Need of weights and engine as a share of the available memory; 0 if either is not known."""
         return ((self.weights or 0) + self.overhead) / self.available if self.available else 0
 
 
 def estimate(container: Container, instance: Instance, *, degree: int, stages: int) -> Memory:
-    """The estimate for one copy of the model, split over degree x stages devices."""
+    """Return the estimate for one copy of the model, split over degree x stages devices."""
     visible = _visible_memory(instance)
     return Memory(
         visible=visible,
@@ -114,7 +119,7 @@ def estimate(container: Container, instance: Instance, *, degree: int, stages: i
 
 
 def weights_in_files(container: Container) -> float | None:
-    """Bytes that are downloaded and lie on the disk, of an unknown model the least; None = not known."""
+    """Return the bytes that are downloaded to the disk, for an unknown model the least; None = not known."""
     shape = container.shape
     if shape and shape.weights_in_gb:
         return shape.weights_in_gb * GB
@@ -125,7 +130,7 @@ def weights_in_files(container: Container) -> float | None:
 
 
 def whole_prompt_in_tokens(container: Container) -> int:
-    """The longest prompt, where vLLM takes it in one step; 0 = in pieces, or not known."""
+    """Return the longest prompt if vLLM takes it in one step; 0 = it splits prompts, or not known."""
     length = container.context or 0
     if not container.runs_vllm or container.flag(*_CHUNKS_WHEN_ASKED):
         return 0
@@ -146,7 +151,7 @@ def has_windows(container: Container) -> bool:
 
 
 def in_gb(size: float) -> str:
-    """Bytes for people."""
+    """Return a number of bytes for people."""
     return f"{size / GB:.1f} GB"
 
 
@@ -189,7 +194,7 @@ def _whole_prompt(container: Container, degree: int) -> float:
 
 
 def _shard(container: Container, size: float | None, shards: int) -> float | None:
-    """The part of one device, without what is left to the machine's memory."""
+    """Return the part of one device, without the weights that stay in the host's memory."""
     return None if size is None else max(0.0, size / shards - (container.number(*_ON_HOST) or 0) * GB)
 
 
@@ -198,7 +203,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
     if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
         return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
     if container.lock and container.lock.packing and shape and shape.weights_in_gb:
-        return shape.weights_in_gb * GB  # engines compute with packed weights as they lie in the files
+        return shape.weights_in_gb * GB  # engines compute with packed weights in the form of the files
     if container.parameters_in_billions is None or container.unknown_format:
         return None
     share = _share_on_gpus(container, instance)
@@ -209,7 +214,7 @@ def _weights_in_memory(container: Container, instance: Instance) -> float | None
 
 
 def _bytes_per_parameter(container: Container, kind: str) -> float:
-    """By the GGUF file that a setting names: `Q4_K_M` is four bits, and at least half of one for scales."""
+    """Return the size; of the GGUF file that a setting names, `Q4_K_M` is four bits, and half a bit for scales."""
     files = [value for name, value in container.environment.items() if _NAMES_FILE.search(name)]
     tags = [value.partition(":")[2] for name, value in container.environment.items() if name.endswith("_HF_REPO")]
     named = " ".join([*files, *tags, container.deployment.model.weights or ""])
@@ -218,7 +223,7 @@ def _bytes_per_parameter(container: Container, kind: str) -> float:
 
 
 def _share_on_gpus(container: Container, instance: Instance) -> float | None:
-    """The part of the weights that llama.cpp keeps on GPUs, not in the machine's memory. None = unknown."""
+    """Return the share of the weights that llama.cpp keeps on GPUs, not in the host's memory; None = not known."""
     if container.server != "llama-cpp" or instance.kind != "gpu":
         return 1
     if any(_KEEPS_PARTS.search(name) for name in container.environment):
@@ -230,9 +235,9 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
 
 
 def type_in_memory(container: Container, instance: Instance) -> str:
-    """16 bits unless the file or the image asks for 32.
+    """Return the type of plain weights in memory: 16 bits, unless the file or the image asks for 32.
 
-    Our own server takes 32 but for weights stored as bfloat16 on a CPU that computes with it.
+    The `transformers` server takes 32 bits, except for weights stored as bfloat16 on a CPU that computes with it.
     """
     stored = container.shape.dtype if container.shape else None
     if container.server == "transformers" and not (stored in (None, "bf16") and instance.computes_bf16):
@@ -258,7 +263,7 @@ def _per_token(container: Container, instance: Instance, degree: int, stages: in
 
 
 def _share_kept(container: Container, shape: ModelShape) -> float | None:
-    """The share of keys and values that a request of the whole context keeps; None = the pattern is not known."""
+    """Return the share of keys and values that a request of the whole context keeps; None = not known."""
     if not container.context or not has_windows(container):
         return 1
     usual = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)

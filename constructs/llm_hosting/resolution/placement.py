@@ -1,4 +1,4 @@
-"""A container on one instance type: degree, copies, memory."""
+"""Places a container on one instance type: degree, copies, memory."""
 
 import math
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ _PIPELINE = (
     "SM_VLLM_PIPELINE_PARALLEL_SIZE",
     "SM_SGLANG_PP_SIZE",
 )
-# Amazon Linux takes 2 GB and torch for CPU with its packages 2; as much again for logs and updates, and room to spare.
+# Amazon Linux takes 2 GB, torch for CPUs and its packages 2 GB; the rest is for logs and updates, with room to spare.
 _ROOM_FOR_SYSTEM_IN_GB = 16
 _UNKNOWN_WEIGHTS = 16 * GB
 
 
 @dataclass(frozen=True)
 class Placement:
-    """One instance type of a deployment."""
+    """The container on one instance type of the deployment."""
 
     container: Container
     instance: Instance
@@ -34,7 +34,7 @@ class Placement:
 
     @cached_property
     def degree(self) -> int:
-        """Devices that share one layer of the model; an own image is taken to use all that it may."""
+        """Number of devices that share one layer of the model; an own image is assumed to use all that it may."""
         container = self.container
         given = container.explicit_value("tensor_parallel_degree")
         if given:
@@ -48,23 +48,23 @@ class Placement:
 
     @cached_property
     def stages(self) -> int:
-        """Stages of pipeline parallelism, each on devices of its own; llama.cpp spreads layers over all, unasked."""
+        """Number of pipeline stages, each on its own devices; llama.cpp by default spreads layers over all devices."""
         spread = self.devices if self.container.server == "llama-cpp" and self.instance.kind == "gpu" else 1
         return max(1, int(self.container.number(*_PIPELINE) or spread))
 
     @property
     def shards(self) -> int:
-        """Devices that one copy of the model lies on."""
+        """Number of devices that hold one copy of the model."""
         return self.degree * self.stages
 
     @property
     def copies(self) -> int:
-        """Copies of the model on one instance."""
+        """Number of copies of the model on one instance."""
         return max(1, self.devices // self.shards) if self.devices else 1
 
     @property
     def disk_in_gb(self) -> int | None:
-        """The type's own disk, or the volume: on a machine of EC2 with room for its system and the weights.
+        """The type's own disk, or the volume; on a machine with room for its system and the weights.
 
         None = SageMaker's default.
         """

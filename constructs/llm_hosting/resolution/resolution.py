@@ -1,4 +1,4 @@
-"""A deployment after every question to the catalog is answered, once."""
+"""A deployment for which every question to the catalog has been answered once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,16 +28,18 @@ _LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
 
 @dataclass(frozen=True)
 class Resolution:
-    """Everything that constructs, functions, rules and reports ask of a deployment.
+    """Everything that constructs, functions, rules and reports ask about a deployment.
 
-    image: `repository:tag` in AWS's image account, or the whole URI when the deployment names one; empty = the catalog
-    has no such version. With `hosting.mode: ec2` the machine's image, by SSM parameter. version: of the engine; empty
-    for an own image.
-    cuda: in the container, None = none or not named. inference_ami_version: the host image, None = the default.
-    derived: variables that follow from settings, also where an explicit one wins.
-    environment: of the container in the template. properties: lines of the serving.properties in an archive; None = the
-    model data needs none.
-    bodies: shapes of requests that the engine takes. parameters: their ranges, by name.
+    image: `repository:tag` in AWS's image account, or the whole URI if the deployment names one; empty = the catalog
+    has no such version. With `hosting.mode: ec2`: the machine's image, as a reference to an SSM parameter.
+    version: the engine's version; empty for an own image.
+    cuda: the version in the container; None = none, or not named.
+    inference_ami_version: the host image; None = SageMaker's default.
+    derived: variables that follow from settings, also if an explicit variable wins over them.
+    environment: variables of the container in the template.
+    properties: lines of the serving.properties in an archive; None = the model data needs no archive.
+    bodies: shapes of requests that the engine takes.
+    parameters: ranges of the parameters of requests, by name.
     placements: one for each known instance type, best first.
     """
 
@@ -56,10 +58,10 @@ class Resolution:
 
     @property
     def openai_routes(self) -> tuple[str, ...]:
-        """Those of OpenAI's two routes that the engine can answer; none where the deployment has neither.
+        """The OpenAI routes that the engine can answer; empty if the deployment has no OpenAI routes.
 
-        A prompt of text is one for `inputs` as well. Messages are not: an engine without a chat template of its own, or
-        an own handler, would need a guessed one.
+        A text prompt can be sent as `inputs` as well. Messages can't: for an engine without a chat template, or an own
+        handler, the template would be a guess.
         """
         serving, wanted = self.deployment.serving, self.deployment.api.openai
         chat = "messages" in self.bodies and serving.handler is None
@@ -70,7 +72,7 @@ class Resolution:
 
     @property
     def streams(self) -> bool:
-        """Whether a caller can have an answer as a stream; OpenAI's routes make one of a whole answer."""
+        """Whether callers can get an answer as a stream; OpenAI's routes turn a whole answer into a stream."""
         return bool(self.openai_routes or self.openai_facts.get("streams"))
 
     @property
@@ -92,18 +94,18 @@ class Resolution:
 
     @property
     def _takes_any_model(self) -> bool:
-        """vLLM refuses names that are not the model's, the other servers take any."""
+        """Whether any name is accepted for the model: vLLM refuses names that are not the model's."""
         wanted = self.deployment.api.other_models
         return wanted == "accept" if wanted else not self.container.has_vllm_front_end
 
     @property
     def machine_batch_size(self) -> int:
-        """Requests that a machine of `hosting.mode: ec2` takes at once."""
+        """Number of requests that a machine of `hosting.mode: ec2` takes at once."""
         return self.deployment.serving.max_batch_size or _MACHINE_BATCH
 
 
 def resolve(deployment: Deployment) -> Resolution:
-    """Answer for any deployment; parts that are not in the catalog are left out, and rules name them."""
+    """Resolve any deployment; parts that are not in the catalog are left out, and rules name them."""
     serving, hosting = deployment.serving, deployment.hosting
     types = types_for(on_machines=hosting.runs_on_machines)
     known = [types[name] for name in hosting.instance_types if name in types]
@@ -137,14 +139,14 @@ def resolve(deployment: Deployment) -> Resolution:
 
 
 def moved(resolution: Resolution, instance_type: str) -> Resolution:
-    """The deployment on another type, with the volume that suits it."""
+    """Return the deployment on another type, with the volume that suits it."""
     changed = {"instance_type": instance_type, "volume_size_in_gb": None}
     hosting = resolution.deployment.hosting.model_copy(update=changed)
     return resolve(resolution.deployment.model_copy(update={"hosting": hosting}))
 
 
 def _ranges(engine_name: str, longest_answer: int | None) -> Mapping[str, Mapping[str, float]]:
-    """The engine's own ranges, and an end to the lengths of answers where prompt and answer share a limit."""
+    """Return the engine's own ranges, with a maximum for answer lengths if prompt and answer share a limit."""
     ranges = engine(engine_name).parameters
     if longest_answer is None:
         return ranges

@@ -1,4 +1,4 @@
-"""Settings of a deployment as environment variables of the container, or as lines of a serving.properties."""
+"""Turns settings into environment variables of the container, or into lines of a serving.properties."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from ..deployment.model import Deployment
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
 
-# Names under which containers take one and the same setting (the entry points of LMI, TGI and AWS's vLLM and SGLang
-# images map them): an explicit variable keeps the derived one away.
+# Names under which containers take the same setting (the entry points of LMI, TGI and AWS's vLLM and SGLang images map
+# them). An explicit variable under any of them replaces the derived one.
 VARIABLE_ALIASES: dict[str, tuple[str, ...]] = {
     "model": (
         "HF_MODEL_ID",
@@ -82,7 +82,7 @@ VARIABLE_ALIASES: dict[str, tuple[str, ...]] = {
     "served_model_name": ("OPTION_SERVED_MODEL_NAME", "SM_VLLM_SERVED_MODEL_NAME", "SM_SGLANG_SERVED_MODEL_NAME"),
     "hub_token": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN"),
 }
-# The kind of server that alone reads variables with these prefixes; the others are read by several.
+# Only this kind of server reads variables with the prefix; several kinds read other variables.
 _OWNERS = {"OPTION_": "djl", "SM_VLLM_": "vllm", "SM_SGLANG_": "sglang", "SM_LLAMA": "llama-cpp"}
 _PROPERTIES = {
     "HF_MODEL_ID": "option.model_id",
@@ -90,19 +90,24 @@ _PROPERTIES = {
     "TENSOR_PARALLEL_DEGREE": "option.tensor_parallel_degree",
     "OPTION_ENTRYPOINT": "option.entryPoint",
 }
-_SERVER_VARIABLES = {"SERVING_FAIL_FAST", "SERVING_LOAD_MODELS", "SERVING_OPTS"}  # of DJL Serving, not of one model
+_SERVER_VARIABLES = {
+    "SERVING_FAIL_FAST",
+    "SERVING_LOAD_MODELS",
+    "SERVING_OPTS",
+}  # settings of DJL Serving, not of one model
 _TEXT_TO_TEXT = {"T5ForConditionalGeneration", "BartForConditionalGeneration"}
-FIRST_ROLLING_BATCH = "0.23"  # of DJL Serving
-TGI_INPUT, TGI_TOTAL, TGI_PREFILL = 1024, 2048, 4096  # TGI's defaults, in tokens, unless the model gives them
+FIRST_ROLLING_BATCH = "0.23"  # the first DJL Serving that has rolling batches
+TGI_INPUT, TGI_TOTAL, TGI_PREFILL = 1024, 2048, 4096  # TGI's defaults in tokens, unless the model states them
 
 
 @dataclass(frozen=True)
 class ContainerSettings:
-    """Settings as the container gets them.
+    """Settings in the form in which the container gets them.
 
-    derived: variables that follow from other settings, also where an explicit one wins. variables: all that reach the
-    container, split into environment, for the template, and properties, the lines of a serving.properties (None = no
-    archive).
+    derived: variables that follow from other settings, also if an explicit variable wins over them.
+    variables: all variables that reach the container: those of `environment` and of `properties` together.
+    environment: the variables in the template.
+    properties: the lines of a serving.properties; None = there is no archive.
     """
 
     derived: Mapping[str, str]
@@ -127,13 +132,13 @@ def container_settings(
     properties = properties_of(variables)
     if deployment.serving.handler:
         properties.setdefault("engine", "Python")
-        properties.pop("option.entryPoint", None)  # DJL Serving takes the archive's model.py
+        properties.pop("option.entryPoint", None)  # DJL Serving takes model.py from the archive
     rest = {name: value for name, value in variables.items() if _property(name) is None}
     return ContainerSettings(values, variables, rest, properties)
 
 
 def properties_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The lines of a serving.properties that say the same as these variables.
+    """Return the lines of a serving.properties that mean the same as these variables.
 
     DJL Serving reads OPTION_X as option.x and SERVING_X as x; a file wins over the environment.
     """
@@ -142,19 +147,19 @@ def properties_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_read(variable: str, server: str) -> bool:
-    """Whether a kind of server reads this variable; an own image may read any."""
+    """Whether a kind of server reads this variable; an own image may read any variable."""
     owner = next((owner for prefix, owner in _OWNERS.items() if variable.startswith(prefix)), server)
     return server in (owner, "own")
 
 
 def explicit_value(setting: str, environment: Mapping[str, str], server: str) -> str | None:
-    """The value of an environment variable that gives this setting under any of its names."""
+    """Return the value of the environment variable for this setting, under any of its names; None = there is none."""
     names = (name for name in VARIABLE_ALIASES.get(setting, ()) if name in environment and is_read(name, server))
     return next((environment[name] for name in names), None)
 
 
 def model_id_of(deployment: Deployment, server: str) -> str:
-    """The Hub id that the container loads: an explicit variable wins over `model.id`."""
+    """Return the Hub id that the container loads: an explicit variable wins over `model.id`."""
     given = explicit_value("model", deployment.serving.environment, server) or ""
     return given if re.fullmatch(r"[\w.-]+/[\w.-]+", given) else deployment.model.id
 
@@ -162,7 +167,7 @@ def model_id_of(deployment: Deployment, server: str) -> str:
 def _derived(
     deployment: Deployment, version: EngineVersion, degree: int, *, needs_archive: bool
 ) -> dict[str, tuple[str, bool]]:
-    """Value by name, and whether `serving.environment` gives the same setting under any name."""
+    """Return each variable's value, and whether `serving.environment` gives the same setting under any name."""
     serving, server = deployment.serving, engine(version.engine).server
     derived = {name: (value, False) for name, value in version.constants.items()}
     shape = deployment.lock.shape if deployment.lock else model_shape(deployment.model.id)
@@ -171,7 +176,7 @@ def _derived(
     if version.handler and not serving.handler:
         derived["OPTION_ENTRYPOINT"] = (version.handler, False)
     if serving.handler and not is_before(version.label, FIRST_ROLLING_BATCH):
-        # Or DJL Serving would hand the model to its own rolling batch, from LMI 17 on to vLLM.
+        # Otherwise DJL Serving hands the model to its own rolling batch, from LMI 17 on to vLLM.
         derived["OPTION_ROLLING_BATCH"] = ("disable", False)
     settings = _settings(deployment, degree, needs_archive=needs_archive)
     for setting, variable in version.variables.items():
@@ -193,7 +198,7 @@ def _derived(
 
 
 def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> dict[str, object]:
-    """Values by the catalog's names of settings; None = nothing to say."""
+    """Return values by the catalog's names of settings; None = there is nothing to set."""
     model, serving, hosting = deployment.model, deployment.serving, deployment.hosting
     is_async = hosting.queues_in_sagemaker
     return {
@@ -208,14 +213,14 @@ def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> di
         "quantization": model.quantization,
         "startup_timeout_in_seconds": hosting.startup_timeout_in_seconds,
         "invocation_timeout_in_seconds": deployment.invocation_timeout_in_seconds if is_async else None,
-        # So that `model` may be the id that GET /endpoint shows; a handler of one's own reads what it likes.
+        # Lets callers send the id that GET /endpoint shows as `model`; an own handler reads what it likes.
         "served_model_name": None if serving.handler else model.id,
         "hub_token": _token_reference(deployment),
     }
 
 
 def _source(deployment: Deployment, *, needs_archive: bool) -> str | None:
-    """The id on the Hub, or the folder of the weights; llama.cpp finds its file there by itself."""
+    """Return the id on the Hub, or the folder of the weights; llama.cpp finds its file in that folder itself."""
     if deployment.model.weights is None:
         return deployment.model.id
     finds_it = engine(deployment.serving.engine).server == "llama-cpp"

@@ -1,22 +1,22 @@
-"""The weight of an endpoint's only variant: a mark of how its updates go.
+"""The weight of an endpoint's only variant, which marks how the endpoint is updated.
 
 SageMaker asks for a new configuration at each update of an endpoint (API reference, UpdateEndpoint), and may refuse the
-one that runs. So what an update heeds is part of the configuration: where that changes, there is a new one. A variant
-gets every request whatever its weight, as long as it is the only one.
+one that runs. So the weight holds every setting that an update depends on: if one changes, there is a new
+configuration. A variant gets every request, whatever its weight, as long as it is the only one.
 """
 
 from ..deployment.model import Hosting
 
-_FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # more than the longest wait
+_FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # further apart than the longest wait
 
 
 def variant_weight(hosting: Hosting) -> int:
-    """The weight of an endpoint with the counts and the wait of `hosting`."""
+    """Return the weight of an endpoint with the counts and the wait of `hosting`."""
     count = hosting.instance_count
     kind = _FIXED if not count.is_scaled else _SLEEPS if count.min == 0 else _SCALED
     return 1 + kind + hosting.update_wait_in_seconds
 
 
 def awake_weight(hosting: Hosting) -> int:
-    """The weight that an endpoint which scales to zero would have with another minimum."""
+    """Return the weight that an endpoint which scales to zero would have with another minimum."""
     return variant_weight(hosting) - _SLEEPS + _SCALED

@@ -116,7 +116,7 @@ ROW |= {"ids": ["me/mine"], "architecture": "LlamaForCausalLM", "parameters_in_b
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([ROW | {"layer": 32}], "the row of ['me/mine'] has layer, which is no column."),
+        ([ROW | {"layer": 32}], "the row of ['me/mine'] has layer, which is not a column."),
         ([{k: ROW[k] for k in ROW if k != "layers"}], "['me/mine'] lacks layers; write null if it is not known."),
         (None, "is not valid JSON: Expecting value: line 1 column"),
     ],

@@ -116,7 +116,7 @@ def test_the_synth_names_the_hardware() -> None:
     cpu = {"serving": {"engine": "huggingface", "version": CPU_VERSION}, "hosting": {"instance_type": "ml.m7i.xlarge"}}
     assert "1 x ml.m7i.xlarge (4 vCPU, 16 GiB), host image by default" in lines(cpu)
     pool: Changes = {"hosting": {"instance_type": ["ml.g6.2xlarge", "ml.g5.2xlarge"]}}
-    assert f"host image {GPU_4}, else ml.g5.2xlarge" in lines(pool)
+    assert f"host image {GPU_4}, otherwise ml.g5.2xlarge" in lines(pool)
 
 
 def test_the_synth_names_the_registry_of_the_image() -> None:
