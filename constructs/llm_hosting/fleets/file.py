@@ -16,11 +16,14 @@ from ..preflight.validation import load
 from ..resolution import Resolution
 from .fleet import Fleet
 
-_NAME, _LENGTH = re.compile(r"[a-z](-?[a-z0-9])*"), 50  # StackSet-<name>-account-settings-<36> is a stack's name
+_NAME, _LENGTH = (
+    re.compile(r"[a-z](-?[a-z0-9])*"),
+    50,
+)  # a stack's name is StackSet-<name>-account-settings-<36 characters>
 
 
 def find_fleet(name: str, folder: Path) -> Path:
-    """The file `<folder>/<name>.yaml`, or else the file of that path. Raises UnknownDeploymentError."""
+    """Return the file `<folder>/<name>.yaml`, or the file with the path `name`. Raises UnknownDeploymentError."""
     for path in (folder / f"{name}.yaml", Path(name)):
         if name and path.is_file():
             return path
@@ -30,7 +33,7 @@ def find_fleet(name: str, folder: Path) -> Path:
 
 
 def parse_fleet(path: Path) -> tuple[Fleet | None, list[Finding]]:
-    """The fleet, None where there are problems of shape or type."""
+    """Return the fleet, or None and its problems of shape and type."""
     prefixes = (ACCOUNT_SETTINGS, STAGING_PREFIX, FLEET_PREFIX)
     if not _NAME.fullmatch(path.stem) or len(path.stem) > _LENGTH or path.stem.startswith(prefixes):
         fix = (
@@ -51,7 +54,7 @@ def parse_fleet(path: Path) -> tuple[Fleet | None, list[Finding]]:
 
 
 def load_fleet(path: Path, root: Path) -> tuple[Fleet, str, Resolution]:
-    """The fleet, and the name and the resolution of its deployment.
+    """Return the fleet, and the name and the resolution of its deployment.
 
     root: the folder with `deployments/` and `model_src/`. Raises DeploymentError with all problems of the file.
     """

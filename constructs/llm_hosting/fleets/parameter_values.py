@@ -1,4 +1,4 @@
-"""Judges values of parameters as CloudFormation would in each stack: allowed values, patterns, the template's rules."""
+"""Judges parameters as CloudFormation would in each stack: allowed values, patterns, the template's rules."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ from ..deployment.nearest import nearest
 
 
 def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Problem and fix of one value. declared: the template's section `Parameters`."""
+    """Yield problem and fix of one value. declared: the template's section `Parameters`."""
     if name not in declared:
-        yield "is no parameter of the template", f"use {nearest(name, declared)}"
+        yield "is not a parameter of the template", f"use {nearest(name, declared)}"
         return
     parameter = declared[name]
     allowed = [str(each) for each in parameter.get("AllowedValues", [])]
@@ -20,7 +20,7 @@ def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[
     items = value.split(",") if parameter["Type"] == "CommaDelimitedList" else [value]
     for item in (each.strip() for each in items):
         if pattern and not re.fullmatch(pattern, item):
-            yield f"{item!r} does not fit {pattern}", f"it is: {parameter['Description'].rstrip('.')}"
+            yield f"{item!r} does not match {pattern}", f"use this form: {parameter['Description'].rstrip('.')}"
     if parameter["Type"] == "Number":
         yield from _number(value, parameter)
 
@@ -28,7 +28,7 @@ def problems_of(name: str, value: str, declared: Mapping[str, Any]) -> Iterator[
 def _number(value: str, parameter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     least, most = parameter.get("MinValue"), parameter.get("MaxValue")
     if not re.fullmatch("-?[0-9]+", value):
-        yield f"{value!r} is no whole number", "use digits"
+        yield f"{value!r} is not a whole number", "use digits"
         return
     number = int(value)
     if (least is not None and number < least) or (most is not None and number > most):
@@ -36,10 +36,10 @@ def _number(value: str, parameter: Mapping[str, Any]) -> Iterator[tuple[str, str
 
 
 def broken_rules(template: Mapping[str, Any], values: Mapping[str, str], region: str) -> Iterator[str]:
-    """The descriptions of the assertions that CloudFormation would refuse a stack with.
+    """Yield the descriptions of the assertions with which CloudFormation would refuse a stack.
 
-    Knows the functions of rules that our templates use. Source: "Rule-specific intrinsic functions", CloudFormation
-    User Guide.
+    Only functions that our templates use in rules are known. Source: "Rule-specific intrinsic functions",
+    CloudFormation User Guide.
     """
     known = {**values, "AWS::Region": region}
     for rule in template.get("Rules", {}).values():

@@ -1,4 +1,4 @@
-"""The laws of fleets, judged before a deploy: what CloudFormation would refuse later, or do without saying so."""
+"""The rules of fleets, judged before a deploy: what CloudFormation would refuse later, or do without a word."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -20,7 +20,7 @@ _MOST_TOLERATED = 50  # percent of a region's accounts
 
 
 def judged(path: Path, rendered: RenderedFleet) -> list[Finding]:
-    """Every finding, worst first. Raises DeploymentError with all errors."""
+    """Return every finding, worst first. Raises DeploymentError with all errors."""
     findings = [each for rule in RULES for each in rule.findings(rendered)]
     errors = [f"{each.field}: {each.message}" for each in findings if each.level == "error"]
     if errors:
@@ -30,26 +30,32 @@ def judged(path: Path, rendered: RenderedFleet) -> list[Finding]:
 
 @RULES.error
 def permission_model_decides_the_targets(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Service-managed stack sets go to organizational units, self-managed ones to accounts."""
+    """A service-managed stack set is deployed to organizational units, a self-managed one to accounts."""
     is_service_managed = rendered.fleet.permission_model == "service-managed"
     for field, group in rendered.places:
         if is_service_managed and not group.organizational_units:
-            fix = "name units; for single accounts also `account_filter: intersection`"
-            yield Finding(f"{field}.organizational_units", "is empty, and a service-managed set goes to units", fix)
+            fix = "name units; for single accounts also set `account_filter: intersection`"
+            yield Finding(
+                f"{field}.organizational_units", "is empty, but a service-managed set is deployed to units", fix
+            )
         if not is_service_managed and (group.organizational_units or not group.accounts):
-            problem = "a self-managed set goes to accounts, not to units"
+            problem = "a self-managed set is deployed to accounts, not to units"
             yield Finding(f"{field}.accounts", problem, "name accounts, and no organizational_units")
 
 
 @RULES.error
 def permission_model_decides_the_settings(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Roles are for self-managed sets, automatic deployment is for service-managed ones."""
+    """Only self-managed sets have roles in the file; only service-managed sets have automatic deployment."""
     fleet = rendered.fleet
     if fleet.permission_model == "self-managed" and fleet.auto_deployment.enabled:
         yield Finding("auto_deployment.enabled", "needs `permission_model: service-managed`", "remove it")
     for field in ("administration_role_arn", "execution_role_name"):
         if fleet.permission_model == "service-managed" and getattr(fleet, field):
-            yield Finding(field, "is for self-managed sets: StackSets makes the roles of this one", "remove it")
+            yield Finding(
+                field,
+                "is for self-managed sets; StackSets itself makes the roles of a service-managed one",
+                "remove it",
+            )
 
 
 @RULES.error
@@ -58,9 +64,9 @@ def account_filters_have_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
     for field, group in rendered.places:
         if group.account_filter != "none" and not (group.accounts and group.organizational_units):
             problem = f"{group.account_filter!r} needs both units and accounts"
-            yield Finding(f"{field}.account_filter", problem, "name them, or remove it")
+            yield Finding(f"{field}.account_filter", problem, "name both, or remove it")
         elif group.account_filter == "none" and group.accounts and group.organizational_units:
-            problem = "stand beside units, and nothing says whether they are picked or left out"
+            problem = "stand beside units, but nothing says whether they are selected or left out"
             yield Finding(f"{field}.accounts", problem, "set account_filter to intersection or difference")
 
 
@@ -78,7 +84,7 @@ def parameters_fit_the_template(rendered: RenderedFleet) -> Iterator[Finding]:
 
 @RULES.error
 def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[Finding]:
-    """What no template can hold, such as the archive of an own handler, has to lie in a bucket in each region."""
+    """Archives that no template can hold, such as that of an own handler, must lie in a bucket of each region."""
     if not rendered.template.archives:
         return
     archives = ", ".join(rendered.template.archives)
@@ -86,8 +92,8 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
         if not rendered.values(group).get("ArchiveBucketPrefix"):
             problem = f"this deployment starts from {archives}, which no template can hold"
             fix = (
-                f"put what `python -m slipway render {rendered.fleet.deployment}` writes into a bucket "
-                "`<prefix>-<region>` of each region, which the accounts may read, and set ArchiveBucketPrefix"
+                f"put the archives from `python -m slipway render {rendered.fleet.deployment}` into a bucket "
+                "`<prefix>-<region>` in each region that the accounts may read, and set ArchiveBucketPrefix"
             )
             yield Finding(f"{field}.parameters", problem, fix)
 
@@ -99,8 +105,8 @@ def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
         topic = rendered.values(group).get("AlarmTopicArn", "").split(":")
         others = [region for region in group.regions if len(topic) > _REGION_OF_ARN and region != topic[_REGION_OF_ARN]]
         if others:
-            problem = f"is in {topic[_REGION_OF_ARN]}, and alarms of {', '.join(others)} can't reach it"
-            fix = "make a group for each region, each with a topic there"
+            problem = f"is in {topic[_REGION_OF_ARN]}, but alarms in {', '.join(others)} can't reach it"
+            fix = "make a group for each region, with a topic in that region"
             yield Finding(f"{field}.parameters.AlarmTopicArn", problem, fix)
 
 
@@ -112,13 +118,17 @@ def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
             for broken in broken_rules(rendered.template.content, rendered.values(group), region):
                 problem = f"in {region} the template refuses its parameters: {broken}"
                 is_known = region in known_regions()
-                fix = "" if is_known else f"{region} may be misspelt: use {nearest(region, known_regions())}"
+                fix = (
+                    ""
+                    if is_known
+                    else f"correct {region}, which may be misspelt: use {nearest(region, known_regions())}"
+                )
                 yield Finding(f"{field}.regions", problem, fix)
 
 
 @RULES.error
 def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Two stack sets, or two groups, that reach one account in one region make two services there, or fail."""
+    """Two stack sets, or two groups, that reach one account in one region deploy two services there, or fail."""
     for field, group in rendered.places:
         for name in ("organizational_units", "accounts", "regions"):
             listed = getattr(group, name)
@@ -127,13 +137,16 @@ def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
     for (first, one), (second, other) in combinations(rendered.places, 2):
         regions = sorted(set(one.regions) & set(other.regions))
         if regions and (shared := _shared(one, other, is_canary=first == "canary")):
-            problem = f"{', '.join(shared)} in {', '.join(regions)} is in {first}, too"
-            fix = "name it once; of a canary inside a unit the accounts, with `account_filter: intersection`"
+            problem = f"{', '.join(shared)} in {', '.join(regions)} is also in {first}"
+            fix = "name it once; for a canary inside a unit name its accounts, with `account_filter: intersection`"
             yield Finding(second, problem, fix)
 
 
 def _shared(one: Group, other: Group, *, is_canary: bool) -> list[str]:
-    """What is surely in both, without asking for the accounts of units; the canary's are left out of the other."""
+    """Return the units or accounts that are surely in both groups, without looking up the accounts of units.
+
+    The canary's own are left out of the other group anyway.
+    """
     filters = {one.account_filter, other.account_filter}
     listed = filters == {"intersection"} or not (one.organizational_units or other.organizational_units)
     if is_canary and (listed or one.account_filter == "intersection"):
@@ -149,19 +162,21 @@ def _shared(one: Group, other: Group, *, is_canary: bool) -> list[str]:
 
 @RULES.error
 def canary_is_named_by_units_or_accounts(rendered: RenderedFleet) -> Iterator[Finding]:
-    """What a canary of "all but these" leaves to the targets can't be said to StackSets."""
+    """If the canary is "all but these" accounts, StackSets can't be told which accounts remain for the targets."""
     canary = rendered.fleet.canary
     if canary and canary.account_filter == "difference":
         fix = "give it units of its own, or its accounts with `account_filter: intersection`"
-        yield Finding("canary.account_filter", "'difference' can't be left out of the targets", fix)
+        yield Finding(
+            "canary.account_filter", "'difference' is refused: such accounts can't be left out of the targets", fix
+        )
 
 
 @RULES.error
 def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]:
-    """With an account filter anywhere in a stack set, CloudFormation takes a unit with values of its own once.
+    """If a stack set has an account filter anywhere, a unit with its own parameters may stand in one group only.
 
-    It compares them over all groups and regions (handler of AWS::CloudFormation::StackSet). A canary of single accounts
-    that has not all regions of a target splits its group in two.
+    CloudFormation compares the units over all groups and regions (handler of AWS::CloudFormation::StackSet). A canary
+    of single accounts that lacks some regions of a target splits the target's group in two.
     """
     for stack_set in rendered.stack_sets:
         groups = stack_set.groups
@@ -178,30 +193,32 @@ def unit_has_one_set_of_parameters(rendered: RenderedFleet) -> Iterator[Finding]
 
 @RULES.error
 def canary_leaves_targets(rendered: RenderedFleet) -> Iterator[Finding]:
-    """A canary that has every target protects nothing."""
+    """A canary that contains every target protects nothing."""
     if not rendered.stack_sets[-1].groups:
-        yield Finding("canary", "has all targets", "name fewer accounts, units or regions")
+        yield Finding("canary", "contains all targets", "name fewer accounts, units or regions")
 
 
 @RULES.error
 def regions_are_of_one_partition(rendered: RenderedFleet) -> Iterator[Finding]:
-    """No organization and no role reaches from one partition of AWS into another."""
+    """An organization or a role belongs to one partition of AWS and does not reach into another."""
     regions = sorted({region for _, group in rendered.places for region in group.regions})
     found = {partition(region): region for region in regions}
     if len(found) > 1:
         named = " and ".join(f"{region} ({name})" for name, region in sorted(found.items()))
-        yield Finding("targets", f"{named} are of different partitions of AWS", "make a fleet for each")
+        yield Finding("targets", f"{named} are in different partitions of AWS", "make a fleet for each partition")
 
 
 @RULES.error
 def region_order_has_every_region(rendered: RenderedFleet) -> Iterator[Finding]:
-    """An order of regions names each region of the fleet once."""
+    """An order of regions must name each region of the fleet once."""
     order = rendered.fleet.rollout.region_order
     regions = {region for _, group in rendered.places for region in group.regions}
     wrong = sorted(regions ^ set(order)) or sorted({each for each in order if order.count(each) > 1})
     if order and wrong:
         fix = f"name each of {', '.join(sorted(regions))} once"
-        yield Finding("rollout.region_order", f"{', '.join(wrong)} is missing, doubled or no target", fix)
+        yield Finding(
+            "rollout.region_order", f"{', '.join(wrong)} is missing, doubled or not a region of the fleet", fix
+        )
 
 
 @RULES.error
@@ -220,11 +237,13 @@ def failure_tolerance_stops_something(rendered: RenderedFleet) -> Iterator[Findi
 
 @RULES.error
 def account_filters_exclude_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Automatic deployment does not look at account filters."""
+    """Automatic deployment ignores account filters."""
     if rendered.fleet.auto_deployment.enabled:
         for number, group in enumerate(rendered.fleet.targets):
             if group.account_filter == "intersection":
-                problem = "'intersection' does not hold for automatic deployment: every account that joins gets a stack"
+                problem = (
+                    "'intersection' is ignored by automatic deployment: every account that joins a unit gets a stack"
+                )
                 fix = "remove the filter, or set auto_deployment.enabled to false"
                 yield Finding(f"targets.{number}.account_filter", problem, fix)
 
@@ -237,7 +256,7 @@ def region_has_the_instance_type(rendered: RenderedFleet) -> Iterator[Finding]:
 
 @RULES.warning
 def region_may_get_no_endpoint(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Without an endpoint a stack is made in a region without the instance type, and can never get one."""
+    """With the endpoint off, a stack can be made in a region without the instance type, but never get its endpoint."""
     yield from _missing_types(rendered, endpoint=False)
 
 
@@ -255,7 +274,7 @@ def _missing_types(rendered: RenderedFleet, *, endpoint: bool) -> Iterator[Findi
 
 @RULES.warning
 def settings_have_an_effect(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Settings that nothing reads promise what does not happen."""
+    """A setting that nothing reads promises an effect that it does not have."""
     fleet = rendered.fleet
     if fleet.auto_deployment.retain_on_removal and not fleet.auto_deployment.enabled:
         problem = "has no effect: without automatic deployment nothing happens when an account leaves"
@@ -267,29 +286,33 @@ def settings_have_an_effect(rendered: RenderedFleet) -> Iterator[Finding]:
 
 @RULES.warning
 def canary_protects_updates_only(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Order, tolerance and canary do not hold for automatic deployment."""
+    """Automatic deployment ignores order, tolerance and canary."""
     if rendered.fleet.auto_deployment.enabled and rendered.fleet.canary:
-        problem = "protects updates, not accounts that join a unit: they get the service at once"
+        problem = "protects updates only: an account that joins a unit gets the service at once"
         yield Finding("canary", problem)
 
 
 @RULES.warning
 def overrides_do_not_reach_accounts_that_join(rendered: RenderedFleet) -> Iterator[Finding]:
-    """An account that joins gets the values of the set, not those of its group."""
+    """An account that joins gets the fleet's parameters, not those of its group."""
     for number, group in enumerate(rendered.fleet.targets if rendered.fleet.auto_deployment.enabled else []):
         if group.parameters:
-            problem = "hold for accounts that are in the units at a deploy; one that joins gets the fleet's parameters"
-            yield Finding(f"targets.{number}.parameters", problem, "make them the fleet's where new accounts need them")
+            problem = (
+                "reach accounts that are in the units at a deploy; one that joins later gets the fleet's parameters"
+            )
+            yield Finding(
+                f"targets.{number}.parameters", problem, "set them for the whole fleet if new accounts need them"
+            )
 
 
 @RULES.warning
 def account_settings_precede_automatic_deployment(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Stack sets of delegated administrators belong to the management account, whose id their order takes."""
+    """To order stack sets of a delegated administrator, StackSets needs the management account's id."""
     fleet = rendered.fleet
     is_delegated = fleet.auto_deployment.enabled and fleet.call_as == "delegated-admin"
     if is_delegated and rendered.needs_settings and not fleet.management_account:
-        problem = "is not told, so that in an account that joins the service may come before the account settings"
-        yield Finding("management_account", f"{problem}, and fail", "set it to the management account's id")
+        problem = "is not set: an account that joins may get the service before the account settings, which then fails"
+        yield Finding("management_account", problem, "set it to the management account's id")
 
 
 @RULES.warning
@@ -302,26 +325,26 @@ def management_account_gets_nothing(rendered: RenderedFleet) -> Iterator[Finding
         has_root = any(each.startswith("r-") for each in group.organizational_units)
         is_named = group.account_filter == "intersection" and fleet.management_account in group.accounts
         if has_root or is_named:
-            fix = "deploy it there with `cdk deploy -c deployment=...` if it is wanted"
-            yield Finding(field, "does not reach the management account: StackSets leaves it out", fix)
+            fix = "deploy it there with `cdk deploy -c deployment=...` if you want it there"
+            yield Finding(field, "does not reach the management account, which StackSets leaves out", fix)
 
 
 @RULES.warning
 def concurrency_is_reached(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Strict concurrency is at most one account more than may fail."""
+    """With `concurrency: strict`, at most one account more than may fail is updated at once."""
     rollout = rendered.fleet.rollout
     most, tolerance = rollout.max_concurrent, rollout.failure_tolerance
     none_may_fail = tolerance in (0, "0%")
     too_many = isinstance(most, int) and isinstance(tolerance, int) and most > tolerance + 1
     if rollout.concurrency == "strict" and (too_many or (none_may_fail and isinstance(most, str))):
         reached = 1 if none_may_fail else int(tolerance) + 1
-        problem = f"{most} is never reached: `concurrency: strict` runs {reached} at a time where {tolerance} may fail"
+        problem = f"{most} is never reached: `concurrency: strict` updates {reached} at a time if {tolerance} may fail"
         yield Finding("rollout.max_concurrent", problem, f"use {reached}, raise failure_tolerance, or use `soft`")
 
 
 @RULES.note
 def endpoint_is_off(rendered: RenderedFleet) -> Iterator[Finding]:
-    """A stack without its endpoint bills no instance, and its API answers 503 `endpoint_not_deployed`."""
+    """Without its endpoint a stack pays for no instance, and its API answers 503 `endpoint_not_deployed`."""
     hosting = rendered.resolution.deployment.hosting
     instance = types_for(on_machines=hosting.runs_on_machines)[hosting.instance_types[0]]
     saved = instance.price(max(hosting.instance_count.min, 1), hosting.instance_count.max)

@@ -1,4 +1,4 @@
-"""A fleet -> its stack sets, in the order in which an update reaches them."""
+"""Turns a fleet into its stack sets, in the order in which an update reaches them."""
 
 import hashlib
 import json
@@ -17,9 +17,11 @@ _ONE_BY_ONE = Rollout().model_dump(include={"failure_tolerance", "max_concurrent
 
 @dataclass(frozen=True)
 class StackSet:
-    """groups: without a target of an earlier set of the service. parameters: of the whole set.
+    """A stack set of a fleet.
 
-    auto_deployment: accounts that join get a stack.
+    groups: its accounts and regions, without those that an earlier set of the service has.
+    parameters: values for the whole set.
+    auto_deployment: whether accounts that join a unit get a stack.
     """
 
     role: Literal["account-settings", "canary", "service"]
@@ -37,20 +39,25 @@ class StackSet:
 
     @property
     def region_order(self) -> list[str]:
-        """The order of the set's own regions; empty = as StackSets sees fit."""
+        """The set's own regions in their order; empty = StackSets decides."""
         regions = {region for group in self.groups for region in group.regions}
         return [region for region in self.rollout.region_order if region in regions]
 
 
 def version_of(template: Mapping[str, Any]) -> str:
-    """8 digits that change with the template, however it is written down."""
+    """Return 8 digits that depend on the template's content, not on its formatting."""
     sections = {name: content for name, content in template.items() if content}
     return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
 class RenderedFleet:
-    """deployment: the stack's name of its deployment. template: of the service; settings: of account and region."""
+    """A fleet with the templates of its stack sets.
+
+    deployment: the stack name of its deployment.
+    template: the service.
+    settings: the account settings of a region.
+    """
 
     name: str
     fleet: Fleet
@@ -68,11 +75,11 @@ class RenderedFleet:
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """The values of the whole fleet, without the template's defaults."""
+        """The values for the whole fleet, without the template's defaults."""
         return parameters_of(self.fleet, self.template)
 
     def values(self, group: Group) -> dict[str, str]:
-        """The values of all parameters in a group; parameters without a value are absent."""
+        """Return the values of all parameters in a group; parameters without a value are absent."""
         declared = self.template.content.get("Parameters", {})
         defaults = {name: str(each["Default"]) for name, each in declared.items() if "Default" in each}
         return defaults | self.parameters | group.parameters
@@ -82,12 +89,12 @@ class RenderedFleet:
 
     @property
     def needs_settings(self) -> bool:
-        """The service writes access logs in some account, which takes the account's role."""
+        """Whether the service writes access logs in some account, which needs the account's role."""
         return self.fleet.account_settings and ACCESS_LOGS_SWITCH in self.template.content.get("Parameters", {})
 
     @cached_property
     def stack_sets(self) -> list[StackSet]:
-        """In their order."""
+        """The stack sets in the order of their updates."""
         canary, fleet = self.fleet.canary, self.fleet
         canaries = (canary,) if canary else ()
         targets = tuple(part for group in fleet.targets for part in without(group, canary))
@@ -98,7 +105,7 @@ class RenderedFleet:
             sets.append(StackSet("account-settings", name, self.settings, groups, {}, fleet.rollout, automatic))
         if canary:
             careful = fleet.rollout.model_copy(update=_ONE_BY_ONE)
-            # Automatic deployment does not look at account filters: both sets would serve an account that joins.
+            # Automatic deployment ignores account filters: both sets would serve an account that joins.
             joins = automatic and canary.account_filter == "none"
             sets.append(
                 StackSet("canary", f"{self.name}-canary", self.template, canaries, self.parameters, careful, joins)
@@ -108,14 +115,14 @@ class RenderedFleet:
 
 
 def parameters_of(fleet: Fleet, template: PortableTemplate) -> dict[str, str]:
-    """The deployment's own values, the fleet's over them."""
+    """Return the deployment's own values, replaced by the fleet's."""
     logs = {ACCESS_LOGS_SWITCH: "true"} if fleet.account_settings else {}
     known = {name: value for name, value in logs.items() if name in template.content.get("Parameters", {})}
     return template.parameters | known | fleet.parameters
 
 
 def told_values(fleet: Fleet) -> dict[str, str]:
-    """Values of parameters: the one that all groups get, or as one text those of all in their order."""
+    """Return each parameter's value; if the groups have different ones, those of all groups in order, as one text."""
     groups = [*([fleet.canary] if fleet.canary else []), *fleet.targets]
     given = [fleet.parameters | group.parameters for group in groups]
     names = {name for values in given for name in values}
@@ -124,7 +131,7 @@ def told_values(fleet: Fleet) -> dict[str, str]:
 
 
 def _everywhere(fleet: Fleet) -> Iterator[Group]:
-    """Targets and canary without parameters, each place once."""
+    """Yield targets and canary without parameters, each account and region once."""
     if canary := fleet.canary:
         for region in canary.regions:
             if left := _without_targets(canary, fleet.targets, region):
@@ -134,7 +141,7 @@ def _everywhere(fleet: Fleet) -> Iterator[Group]:
 
 
 def _without_targets(canary: Group, targets: Sequence[Group], region: str) -> Group | None:
-    """The canary without the accounts that a target has in the region."""
+    """Return the canary without the accounts that a target has in the region."""
     around = [each for each in targets if region in each.regions and _is_around(each, canary)]
     if not around or not canary.accounts:
         return canary
@@ -147,16 +154,16 @@ def _is_around(group: Group, canary: Group) -> bool:
 
 
 def _has(group: Group, account: str) -> bool:
-    """An account of the group's units, if it goes by units."""
+    """Whether the group has this account of its units."""
     if group.account_filter == "none" and group.organizational_units:
         return True
     return (account in group.accounts) != (group.account_filter == "difference")
 
 
 def without(group: Group, canary: Group | None) -> list[Group]:
-    """The group without the canary's accounts, in parts where the canary has not all of its regions.
+    """Return the group minus the canary. If the canary covers only some of its regions, the group is split in two.
 
-    Nothing is left out for a canary of whole units, which stand in no target.
+    A canary of whole units stands in no target, so nothing is left out for it.
     """
     shared = [region for region in group.regions if canary and region in canary.regions]
     if not canary or not shared or not canary.accounts:

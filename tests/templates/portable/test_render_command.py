@@ -105,7 +105,7 @@ def test_filled_in_values_stay_and_make_a_new_deployment_of_the_api(
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("AllowedOrganisationId", "o-a1b2c3d4e5", "is no parameter of the template; use one of Allowe"),
+        ("AllowedOrganisationId", "o-a1b2c3d4e5", "is not a parameter of the template; use one of Allowe"),
         ("InstanceType", "ml.t2.medium", "'ml.t2.medium' is not allowed; use "),
         ("InstanceCount", "1.5", "'1.5' is not allowed; use "),
         ("AllowedPrincipals", "*", "'*' does not fit "),

@@ -266,12 +266,12 @@ def test_archives_need_the_prefix_of_their_buckets() -> None:
 
 
 def test_a_region_that_is_misspelt_is_answered_with_the_nearest_name() -> None:
-    with pytest.raises(DeploymentError, match=r"eu-wst-1 may be misspelt: use .*eu-west-1"):
+    with pytest.raises(DeploymentError, match=r"correct eu-wst-1, which may be misspelt: use .*eu-west-1"):
         judged(Path("chat.yaml"), rendered(targets(group(regions=["eu-wst-1"]))))
 
 
 def test_a_value_that_is_misspelt_is_answered_with_the_nearest_name() -> None:
-    with pytest.raises(DeploymentError, match=r"parameters.DeployEndpiont: is no parameter.*use DeployEndpoint"):
+    with pytest.raises(DeploymentError, match=r"parameters.DeployEndpiont: is not a parameter.*use DeployEndpoint"):
         judged(Path("chat.yaml"), rendered({"parameters": {"DeployEndpiont": "true"}}))
 
 
