@@ -10,8 +10,8 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.fleets.fleet import Fleet, Group
-from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
+from llm_hosting.fleets.fleet import Fleet, FleetGroup
+from llm_hosting.fleets.stack_sets import RenderedFleet, RenderedStackSet
 
 _IDS = {"account-settings": "AccountSettings", "canary": "Canary", "service": "Service"}
 
@@ -33,7 +33,7 @@ class FleetStack(cdk.Stack):
             made.append(stack_set)
 
     def _stack_set(
-        self, each: StackSet, rendered: RenderedFleet, automatically_after: Sequence[cdk.CfnStackSet]
+        self, each: RenderedStackSet, rendered: RenderedFleet, automatically_after: Sequence[cdk.CfnStackSet]
     ) -> cdk.CfnStackSet:
         fleet = rendered.fleet
         return cdk.CfnStackSet(
@@ -50,7 +50,7 @@ class FleetStack(cdk.Stack):
             **self._permissions(fleet, each, automatically_after),
         )
 
-    def _url(self, each: StackSet) -> str:
+    def _url(self, each: RenderedStackSet) -> str:
         """The template's URL; StackSets reads it once, with the permissions of the deploy."""
         kind = "Settings" if each.role == "account-settings" else "Service"
         asset = self.node.try_find_child(f"{kind}Template")
@@ -62,7 +62,7 @@ class FleetStack(cdk.Stack):
         return str(asset.http_url)
 
     def _permissions(
-        self, fleet: Fleet, each: StackSet, automatically_after: Sequence[cdk.CfnStackSet]
+        self, fleet: Fleet, each: RenderedStackSet, automatically_after: Sequence[cdk.CfnStackSet]
     ) -> dict[str, Any]:
         if fleet.permission_model == "self-managed":
             return {
@@ -92,7 +92,7 @@ def _parameters(values: Mapping[str, str]) -> list[cdk.CfnStackSet.ParameterProp
     return made or None
 
 
-def _instances(group: Group) -> cdk.CfnStackSet.StackInstancesProperty:
+def _instances(group: FleetGroup) -> cdk.CfnStackSet.StackInstancesProperty:
     # With any filter, even NONE, CloudFormation compares targets account by account, and refuses more of them.
     filtered = group.account_filter.upper() if group.account_filter != "none" else None
     return cdk.CfnStackSet.StackInstancesProperty(
@@ -106,7 +106,7 @@ def _instances(group: Group) -> cdk.CfnStackSet.StackInstancesProperty:
     )
 
 
-def _preferences(each: StackSet) -> cdk.CfnStackSet.OperationPreferencesProperty:
+def _preferences(each: RenderedStackSet) -> cdk.CfnStackSet.OperationPreferencesProperty:
     rollout = each.rollout
     return cdk.CfnStackSet.OperationPreferencesProperty(
         region_concurrency_type=rollout.regions.upper(),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from llm_hosting.catalog.instances import Instance, types_for
+from llm_hosting.catalog.instances import InstanceType, types_for
 from llm_hosting.fleets.stack_sets import ENDPOINT_SWITCH
 from llm_hosting.preflight.report import COPIES_DURING_UPDATE, VCPU_QUOTA, NeededQuota
 from llm_hosting.resolution import Resolution
@@ -63,7 +63,7 @@ def quota(values: Mapping[str, str], resolution: Resolution) -> NeededQuota:
     return NeededQuota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
 
 
-def _instance(values: Mapping[str, str], resolution: Resolution) -> Instance:
+def _instance(values: Mapping[str, str], resolution: Resolution) -> InstanceType:
     hosting = resolution.deployment.hosting
     return types_for(on_machines=hosting.runs_on_machines)[values.get("InstanceType", hosting.instance_types[0])]
 

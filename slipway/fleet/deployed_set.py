@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from llm_hosting.fleets.fleet import Fleet, Group
+from llm_hosting.fleets.fleet import Fleet, FleetGroup
 from llm_hosting.fleets.stack_sets import version_of
 from slipway.changes.template.reading import parse_template
 
@@ -70,7 +70,7 @@ class DeployedProperties:
     permission_model: in the words of the fleet's file.
     """
 
-    groups: list[Group]
+    groups: list[FleetGroup]
     permission_model: str
 
 
@@ -95,9 +95,9 @@ def _properties(found: dict[str, Any]) -> DeployedProperties:
     return DeployedProperties(groups, found["PermissionModel"].lower().replace("_", "-"))
 
 
-def _group(instances: dict[str, Any]) -> Group:
+def _group(instances: dict[str, Any]) -> FleetGroup:
     targets = instances["DeploymentTargets"]
-    return Group(
+    return FleetGroup(
         organizational_units=targets.get("OrganizationalUnitIds", []),
         accounts=targets.get("Accounts", []),
         account_filter=targets.get("AccountFilterType", "NONE").lower(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.fleets.fleet import Group
+from llm_hosting.fleets.fleet import FleetGroup
 from slipway.shared.aws_errors import sentence
 
 
@@ -38,7 +38,7 @@ class Organization:
         except (BotoCoreError, ClientError):
             return None
 
-    def accounts(self, group: Group) -> set[str] | None:
+    def accounts(self, group: FleetGroup) -> set[str] | None:
         """The accounts that a group reaches now; None = not known."""
         if not group.organizational_units:
             return set(group.accounts)

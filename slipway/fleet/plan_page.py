@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from llm_hosting.fleets.stack_sets import StackSet
+from llm_hosting.fleets.stack_sets import RenderedStackSet
 from slipway.changes.report import as_json, page
 from slipway.fleet.billing import Bill, total
 from slipway.fleet.deployed_set import Place, call_as
@@ -43,7 +43,7 @@ def lines(plan: FleetPlan) -> Iterator[str]:
         yield from ("", f"[{number}] {page(report)}")
 
 
-def _order(stack_set: StackSet) -> str:
+def _order(stack_set: RenderedStackSet) -> str:
     """The order in which an operation goes through the set."""
     rollout = stack_set.rollout
     regions = ", then ".join(stack_set.region_order) or "regions in any order"
@@ -172,7 +172,7 @@ def content(plan: FleetPlan) -> dict[str, Any]:
     }
 
 
-def _set_content(stack_set: StackSet) -> dict[str, Any]:
+def _set_content(stack_set: RenderedStackSet) -> dict[str, Any]:
     return {
         "name": stack_set.name,
         "role": stack_set.role,

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from llm_hosting.fleets.fleet import Group
-from llm_hosting.fleets.stack_sets import RenderedFleet, StackSet
+from llm_hosting.fleets.fleet import FleetGroup
+from llm_hosting.fleets.stack_sets import RenderedFleet, RenderedStackSet
 from llm_hosting.resolution.estimates import start_in_seconds
 from slipway.changes import Change, classify
 from slipway.fleet.deployed_set import DeployedSet, Place
@@ -28,7 +28,7 @@ class Target:
     account: str | None
     region: str
     action: Action
-    group: Group | None = None
+    group: FleetGroup | None = None
     values: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
 
@@ -46,7 +46,7 @@ class Targets:
         rendered: RenderedFleet,
         organization: Organization,
         deployed: Mapping[str, DeployedSet | None],
-        before: Mapping[str, Sequence[Group]],
+        before: Mapping[str, Sequence[FleetGroup]],
     ):
         self._rendered, self._organization, self._deployed, self._before = rendered, organization, deployed, before
         self._classified: dict[object, tuple[Change, ...]] = {}
@@ -74,7 +74,7 @@ class Targets:
         made = {(each.account, each.region) for each in service if each.action == "create"}
         return sorted((str(account), region) for account, region in gone & made)
 
-    def _of(self, stack_set: StackSet) -> Iterator[Target]:
+    def _of(self, stack_set: RenderedStackSet) -> Iterator[Target]:
         name, is_service = stack_set.name, stack_set.name != self._settings
         deployed = self._deployed.get(name)
         left = dict(deployed.instances) if deployed else {}
@@ -91,7 +91,7 @@ class Targets:
             is_named = self._was_named(stack_set, (account, region))
             yield Target(name, is_service, account, region, "left alone" if is_named is False else "remove")
 
-    def _was_named(self, stack_set: StackSet, place: Place) -> bool | None:
+    def _was_named(self, stack_set: RenderedStackSet, place: Place) -> bool | None:
         """Whether a group of the last deploy reaches the place now; None = not known."""
         if stack_set.name not in self._before:
             return None
@@ -99,7 +99,9 @@ class Targets:
         known = [self._organization.accounts(group) for group in groups]
         return None if None in known else any(place[0] in accounts for accounts in known if accounts)
 
-    def _target(self, stack_set: StackSet, group: Group, place: Place, deployed: DeployedSet | None) -> Target:
+    def _target(
+        self, stack_set: RenderedStackSet, group: FleetGroup, place: Place, deployed: DeployedSet | None
+    ) -> Target:
         named = (stack_set.name, stack_set.name != self._settings, *place)
         values = {} if stack_set.name == self._settings else self._rendered.values(group)
         if deployed is None or place not in deployed.instances:
@@ -117,7 +119,7 @@ class Targets:
 
     def _changes(
         self,
-        stack_set: StackSet,
+        stack_set: RenderedStackSet,
         deployed: DeployedSet,
         before: Mapping[str, str],
         given: Mapping[str, str],
@@ -137,7 +139,7 @@ class Targets:
         return self._classified[key]
 
 
-def _seen(group: Group, region: str, instances: Mapping[Place, Mapping[str, str]]) -> list[str]:
+def _seen(group: FleetGroup, region: str, instances: Mapping[Place, Mapping[str, str]]) -> list[str]:
     """The accounts of a group that have a stack in the region: all that is known without Organizations."""
     found = [
         account

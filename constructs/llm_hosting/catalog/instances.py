@@ -12,7 +12,7 @@ BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.
 
 
 @dataclass(frozen=True)
-class Instance:
+class InstanceType:
     """One instance type; None = not known.
 
     Memory in MiB and bandwidth in GB/s are per accelerator; disk is in GB, host memory in GiB.
@@ -67,9 +67,9 @@ class Instance:
 
 
 @cache
-def instances() -> dict[str, Instance]:
+def instances() -> dict[str, InstanceType]:
     """Return all known types of endpoints by name."""
-    return {name: Instance(type=name, **row) for name, row in _data()["instances"].items()}
+    return {name: InstanceType(type=name, **row) for name, row in _data()["instances"].items()}
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ def machine_prices() -> MachinePrices:
 
 
 @cache
-def ec2_instances() -> dict[str, Instance]:
+def ec2_instances() -> dict[str, InstanceType]:
     """Return EC2's own types by name, such as `c5.xlarge`, at EC2's price: those of the endpoint types, and others.
 
     Their disk is the EBS volume, because an instance store loses its content with each stop.
     """
     of_endpoints = {name.removeprefix("ml."): _at_ec2(each) for name, each in instances().items()}
     return of_endpoints | {
-        name: Instance(type=name, volume_size_allowed=True, **row) for name, row in _data()["of_ec2_alone"].items()
+        name: InstanceType(type=name, volume_size_allowed=True, **row) for name, row in _data()["of_ec2_alone"].items()
     }
 
 
-def _at_ec2(instance: Instance) -> Instance:
+def _at_ec2(instance: InstanceType) -> InstanceType:
     return replace(
         instance,
         type=instance.type.removeprefix("ml."),
@@ -109,7 +109,7 @@ def _at_ec2(instance: Instance) -> Instance:
     )
 
 
-def types_for(*, on_machines: bool) -> dict[str, Instance]:
+def types_for(*, on_machines: bool) -> dict[str, InstanceType]:
     """Return the types for EC2 machines, or those for SageMaker endpoints, by name."""
     return ec2_instances() if on_machines else instances()
 

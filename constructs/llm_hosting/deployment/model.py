@@ -20,7 +20,7 @@ LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 36
 FREE_TEXTS = ("environment", "owner", "silenced")  # settings that hold any text, themselves or in the keys below
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
-InstanceType = Annotated[str, Field(min_length=1, max_length=64)]
+InstanceTypeName = Annotated[str, Field(min_length=1, max_length=64)]
 KeyName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
 
@@ -204,7 +204,7 @@ class Hosting(Section):
         "only and can scale to zero; a job may run for an hour, and POST /generate waits for its job. `ec2`: like "
         "`async`, but on EC2 machines without SageMaker, which stop when idle and start for a job.",
     )
-    instance_type: InstanceType | Annotated[list[InstanceType], Field(min_length=1, max_length=5)] = Field(
+    instance_type: InstanceTypeName | Annotated[list[InstanceTypeName], Field(min_length=1, max_length=5)] = Field(
         description="SageMaker instance type of the catalog, for example `ml.g6.2xlarge`. Of a list of up to five "
         "types, best first, SageMaker takes the first that is available (instance pools). `mode: ec2`: EC2's own "
         "name, such as `c7i.xlarge`."

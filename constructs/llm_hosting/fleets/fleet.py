@@ -13,7 +13,7 @@ PositivePercentage = Annotated[str, Field(pattern=r"^([1-9]|[1-9][0-9]|100)%$")]
 Percentage = Annotated[str, Field(pattern=r"^([0-9]|[1-9][0-9]|100)%$")]
 
 
-class Group(Section):
+class FleetGroup(Section):
     """Accounts and regions that get the service: one stack in each account and region."""
 
     organizational_units: list[OrganizationalUnit] = Field(
@@ -123,10 +123,10 @@ class Fleet(Section):
         description='Values of template parameters, as text in quotes, such as `DeployEndpoint: "true"`; `python -m '
         "slipway render` writes the template, which lists them.",
     )
-    canary: Group | None = Field(
+    canary: FleetGroup | None = Field(
         None,
         description="Group that is updated first, alone, and with no failure tolerated; the targets follow only after "
         "its success. Its accounts are left out of targets that name them or their units.",
     )
-    targets: list[Group] = Field(min_length=1, description="Groups of accounts and regions that get the service.")
+    targets: list[FleetGroup] = Field(min_length=1, description="Groups of accounts and regions that get the service.")
     rollout: Rollout = Rollout()

@@ -9,7 +9,7 @@ from ..deployment.file import DeploymentError
 from ..deployment.finding import LEVELS, Finding
 from ..deployment.nearest import nearest
 from ..preflight.rules.rule import Rules
-from .fleet import Group
+from .fleet import FleetGroup
 from .offers import is_missing, known_regions, partition
 from .parameter_values import broken_rules, problems_of
 from .stack_sets import ENDPOINT_SWITCH, RenderedFleet
@@ -45,7 +45,7 @@ def permission_model_decides_the_targets(rendered: RenderedFleet) -> Iterator[Fi
 
 @RULES.error
 def permission_model_decides_the_settings(rendered: RenderedFleet) -> Iterator[Finding]:
-    """Only self-managed sets have roles in the file; only service-managed sets have automatic deployment."""
+    """Only a self-managed stack set takes roles, and only a service-managed one automatic deployment."""
     fleet = rendered.fleet
     if fleet.permission_model == "self-managed" and fleet.auto_deployment.enabled:
         yield Finding("auto_deployment.enabled", "needs `permission_model: service-managed`", "remove it")
@@ -142,7 +142,7 @@ def targets_are_named_once(rendered: RenderedFleet) -> Iterator[Finding]:
             yield Finding(second, problem, fix)
 
 
-def _shared(one: Group, other: Group, *, is_canary: bool) -> list[str]:
+def _shared(one: FleetGroup, other: FleetGroup, *, is_canary: bool) -> list[str]:
     """Return the units or accounts that are surely in both groups, without looking up the accounts of units.
 
     The canary's own are left out of the other group anyway.

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from ..portable.template import PortableTemplate
 from ..resolution import Resolution
-from .fleet import Fleet, Group, Rollout
+from .fleet import Fleet, FleetGroup, Rollout
 
 ENDPOINT_SWITCH, ACCESS_LOGS_SWITCH = "DeployEndpoint", "ApiAccessLogs"
 _ONE_BY_ONE = Rollout().model_dump(include={"failure_tolerance", "max_concurrent", "concurrency"})
 
 
 @dataclass(frozen=True)
-class StackSet:
+class RenderedStackSet:
     """A stack set of a fleet.
 
     groups: its accounts and regions, without those that an earlier set of the service has.
@@ -27,7 +27,7 @@ class StackSet:
     role: Literal["account-settings", "canary", "service"]
     name: str
     template: PortableTemplate
-    groups: tuple[Group, ...]
+    groups: tuple[FleetGroup, ...]
     parameters: Mapping[str, str]
     rollout: Rollout
     auto_deployment: bool
@@ -67,7 +67,7 @@ class RenderedFleet:
     settings: PortableTemplate = field(repr=False)
 
     @property
-    def places(self) -> Iterator[tuple[str, Group]]:
+    def places(self) -> Iterator[tuple[str, FleetGroup]]:
         """The groups of the file with the fields that hold them, the canary first."""
         if self.fleet.canary:
             yield "canary", self.fleet.canary
@@ -78,13 +78,13 @@ class RenderedFleet:
         """The values for the whole fleet, without the template's defaults."""
         return parameters_of(self.fleet, self.template)
 
-    def values(self, group: Group) -> dict[str, str]:
+    def values(self, group: FleetGroup) -> dict[str, str]:
         """Return the values of all parameters in a group; parameters without a value are absent."""
         declared = self.template.content.get("Parameters", {})
         defaults = {name: str(each["Default"]) for name, each in declared.items() if "Default" in each}
         return defaults | self.parameters | group.parameters
 
-    def runs_endpoint(self, group: Group) -> bool:
+    def runs_endpoint(self, group: FleetGroup) -> bool:
         return self.values(group).get(ENDPOINT_SWITCH) == "true"
 
     @property
@@ -93,7 +93,7 @@ class RenderedFleet:
         return self.fleet.account_settings and ACCESS_LOGS_SWITCH in self.template.content.get("Parameters", {})
 
     @cached_property
-    def stack_sets(self) -> list[StackSet]:
+    def stack_sets(self) -> list[RenderedStackSet]:
         """The stack sets in the order of their updates."""
         canary, fleet = self.fleet.canary, self.fleet
         canaries = (canary,) if canary else ()
@@ -102,15 +102,19 @@ class RenderedFleet:
         sets = []
         if self.needs_settings:
             name, groups = f"{self.name}-account-settings", tuple(_everywhere(fleet))
-            sets.append(StackSet("account-settings", name, self.settings, groups, {}, fleet.rollout, automatic))
+            sets.append(RenderedStackSet("account-settings", name, self.settings, groups, {}, fleet.rollout, automatic))
         if canary:
             careful = fleet.rollout.model_copy(update=_ONE_BY_ONE)
             # Automatic deployment ignores account filters: both sets would serve an account that joins.
             joins = automatic and canary.account_filter == "none"
             sets.append(
-                StackSet("canary", f"{self.name}-canary", self.template, canaries, self.parameters, careful, joins)
+                RenderedStackSet(
+                    "canary", f"{self.name}-canary", self.template, canaries, self.parameters, careful, joins
+                )
             )
-        sets.append(StackSet("service", self.name, self.template, targets, self.parameters, fleet.rollout, automatic))
+        sets.append(
+            RenderedStackSet("service", self.name, self.template, targets, self.parameters, fleet.rollout, automatic)
+        )
         return sets
 
 
@@ -130,7 +134,7 @@ def told_values(fleet: Fleet) -> dict[str, str]:
     return {name: each[0] if len(set(each)) == 1 else "\n".join(each) for name, each in told.items()}
 
 
-def _everywhere(fleet: Fleet) -> Iterator[Group]:
+def _everywhere(fleet: Fleet) -> Iterator[FleetGroup]:
     """Yield targets and canary without parameters, each account and region once."""
     if canary := fleet.canary:
         for region in canary.regions:
@@ -140,7 +144,7 @@ def _everywhere(fleet: Fleet) -> Iterator[Group]:
         yield group.model_copy(update={"parameters": {}})
 
 
-def _without_targets(canary: Group, targets: Sequence[Group], region: str) -> Group | None:
+def _without_targets(canary: FleetGroup, targets: Sequence[FleetGroup], region: str) -> FleetGroup | None:
     """Return the canary without the accounts that a target has in the region."""
     around = [each for each in targets if region in each.regions and _is_around(each, canary)]
     if not around or not canary.accounts:
@@ -149,18 +153,18 @@ def _without_targets(canary: Group, targets: Sequence[Group], region: str) -> Gr
     return canary.model_copy(update={"accounts": left}) if left else None
 
 
-def _is_around(group: Group, canary: Group) -> bool:
+def _is_around(group: FleetGroup, canary: FleetGroup) -> bool:
     return set(canary.organizational_units) <= set(group.organizational_units)
 
 
-def _has(group: Group, account: str) -> bool:
+def _has(group: FleetGroup, account: str) -> bool:
     """Whether the group has this account of its units."""
     if group.account_filter == "none" and group.organizational_units:
         return True
     return (account in group.accounts) != (group.account_filter == "difference")
 
 
-def without(group: Group, canary: Group | None) -> list[Group]:
+def without(group: FleetGroup, canary: FleetGroup | None) -> list[FleetGroup]:
     """Return the group minus the canary. If the canary covers only some of its regions, the group is split in two.
 
     A canary of whole units stands in no target, so nothing is left out for it.
@@ -174,7 +178,7 @@ def without(group: Group, canary: Group | None) -> list[Group]:
     return [*parts, group.model_copy(update={"regions": rest})] if rest else parts
 
 
-def _less(group: Group, accounts: Sequence[str]) -> Group | None:
+def _less(group: FleetGroup, accounts: Sequence[str]) -> FleetGroup | None:
     if group.account_filter == "intersection" or not group.organizational_units:
         left = [each for each in group.accounts if each not in accounts]
         return group.model_copy(update={"accounts": left}) if left else None

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..catalog.instances import Instance, types_for
+from ..catalog.instances import InstanceType, types_for
 from ..deployment.finding import Finding
 from ..deployment.model import Deployment
 from ..resolution import moved, resolve
@@ -26,7 +26,7 @@ class Alternative:
     full_rate: speed with as many requests as the memory and the engine's batch hold.
     """
 
-    instance: Instance
+    instance: InstanceType
     figures: Figures
     requests: float | None
     rate: Rate | None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..catalog.instances import Instance
+from ..catalog.instances import InstanceType
 from ..deployment.finding import Finding
 from ..deployment.model import Hosting
 from .resolution import Resolution
@@ -45,7 +45,7 @@ def _cost(resolution: Resolution) -> str:
     return f"{price} while jobs run: the count goes to zero when idle, and the next job waits for a start"
 
 
-def _hardware(instance: Instance) -> str:
+def _hardware(instance: InstanceType) -> str:
     if instance.kind == "cpu":
         return f"{instance.vcpu} vCPU, {instance.memory_in_gib} GiB"
     memory = (instance.accelerator_memory_in_mib or 0) // 1024

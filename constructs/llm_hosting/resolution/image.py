@@ -3,7 +3,7 @@
 import re
 
 from ..catalog.engines import EngineVersion, Machine, engine, find_image
-from ..catalog.instances import Instance
+from ..catalog.instances import InstanceType
 from ..deployment.model import Hosting, Serving
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
@@ -24,7 +24,7 @@ def container_image(serving: Serving, version: EngineVersion | None) -> str:
     return serving.image_uri or (f"{version.repository}:{version.tag}" if version and version.tag else "")
 
 
-def machine_image(instances: list[Instance]) -> str:
+def machine_image(instances: list[InstanceType]) -> str:
     """Return the SSM reference to Amazon Linux 2023 for the processor, which EC2 resolves; empty = unknown type."""
     return f"{_MACHINE_IMAGE}{instances[0].arch}" if instances else ""
 
@@ -52,7 +52,7 @@ def cuda_of(serving: Serving, version: EngineVersion | None) -> float | None:
     return float(named[1]) if named else None
 
 
-def host_image(hosting: Hosting, instances: list[Instance], cuda: float | None) -> str | None:
+def host_image(hosting: Hosting, instances: list[InstanceType], cuda: float | None) -> str | None:
     """Return the setting, or the image that the container's CUDA needs; None = SageMaker's default.
 
     On an older driver a container ends without a log line.

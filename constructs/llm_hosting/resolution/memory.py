@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..catalog.instances import Instance
+from ..catalog.instances import InstanceType
 from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from .container import Container
@@ -103,7 +103,7 @@ class Memory:
         return ((self.weights or 0) + self.overhead) / self.available if self.available else 0
 
 
-def estimate(container: Container, instance: Instance, *, degree: int, stages: int) -> Memory:
+def estimate(container: Container, instance: InstanceType, *, degree: int, stages: int) -> Memory:
     """Return the estimate for one copy of the model, split over degree x stages devices."""
     visible = _visible_memory(instance)
     return Memory(
@@ -155,12 +155,12 @@ def in_gb(size: float) -> str:
     return f"{size / GB:.1f} GB"
 
 
-def _visible_memory(instance: Instance) -> float:
+def _visible_memory(instance: InstanceType) -> float:
     share = _VISIBLE.get(instance.accelerator or "", _VISIBLE_OTHERWISE)
     return (instance.accelerator_memory_in_mib or 0) * MIB * share
 
 
-def _available(container: Container, instance: Instance, visible: float) -> float:
+def _available(container: Container, instance: InstanceType, visible: float) -> float:
     if instance.kind == "cpu":
         return (instance.memory_in_gib or 0) * 1024 * MIB * 0.95
     per_device = (instance.accelerator_memory_in_mib or 0) * MIB
@@ -170,7 +170,7 @@ def _available(container: Container, instance: Instance, visible: float) -> floa
     return min(visible, per_device * utilization)
 
 
-def _weights_before_fp8(container: Container, instance: Instance, shards: int) -> float:
+def _weights_before_fp8(container: Container, instance: InstanceType, shards: int) -> float:
     shape = container.shape
     is_plain = container.comes_from_hub and shape is not None and shape.quantization is None
     is_late = container.engine == "sglang" or is_before(container.vllm, _MAKES_FP8_BY_LAYER_FROM)
@@ -198,7 +198,7 @@ def _shard(container: Container, size: float | None, shards: int) -> float | Non
     return None if size is None else max(0.0, size / shards - (container.number(*_ON_HOST) or 0) * GB)
 
 
-def _weights_in_memory(container: Container, instance: Instance) -> float | None:
+def _weights_in_memory(container: Container, instance: InstanceType) -> float | None:
     shape, asked = container.shape, container.quantization
     if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
         return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
@@ -222,7 +222,7 @@ def _bytes_per_parameter(container: Container, kind: str) -> float:
     return (int(bits[1]) + 0.5) / 8 if bits else BYTES_PER_PARAMETER[kind]
 
 
-def _share_on_gpus(container: Container, instance: Instance) -> float | None:
+def _share_on_gpus(container: Container, instance: InstanceType) -> float | None:
     """Return the share of the weights that llama.cpp keeps on GPUs, not in the host's memory; None = not known."""
     if container.server != "llama-cpp" or instance.kind != "gpu":
         return 1
@@ -234,7 +234,7 @@ def _share_on_gpus(container: Container, instance: Instance) -> float | None:
     return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
 
 
-def type_in_memory(container: Container, instance: Instance) -> str:
+def type_in_memory(container: Container, instance: InstanceType) -> str:
     """Return the type of plain weights in memory: 16 bits, unless the file or the image asks for 32.
 
     The `transformers` server takes 32 bits, except for weights stored as bfloat16 on a CPU that computes with it.
@@ -246,7 +246,7 @@ def type_in_memory(container: Container, instance: Instance) -> str:
     return container.dtype or default or "fp16"
 
 
-def _per_token(container: Container, instance: Instance, degree: int, stages: int) -> float | None:
+def _per_token(container: Container, instance: InstanceType, degree: int, stages: int) -> float | None:
     shape = container.shape
     if shape is None or not shape.layers:
         return None

@@ -1,11 +1,11 @@
 """Tensor parallelism: the devices of an instance, and the degrees by which a model's heads can be divided."""
 
 from ..catalog.engines import EngineVersion
-from ..catalog.instances import Instance
+from ..catalog.instances import InstanceType
 from ..catalog.models import ModelShape
 
 
-def parallel_devices(instance: Instance) -> int:
+def parallel_devices(instance: InstanceType) -> int:
     """Return the devices that a degree counts: accelerators, on Neuron their cores; 0 on CPU types."""
     return (instance.neuron_cores if instance.kind == "neuron" else instance.accelerator_count) or 0
 
@@ -17,7 +17,7 @@ def heads_divide(shape: ModelShape | None, degree: int) -> bool:
     return heads % degree == 0 and (groups % degree == 0 or (0 < groups < degree and degree % groups == 0))
 
 
-def default_degree(instance: Instance, shape: ModelShape | None, version: EngineVersion | None) -> int:
+def default_degree(instance: InstanceType, shape: ModelShape | None, version: EngineVersion | None) -> int:
     """Return all devices of the instance, or the largest number by which the model's heads can be divided."""
     if shape and version and version.architectures and shape.architecture in version.architectures.unsplit:
         return 1

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..catalog.instances import Instance
+from ..catalog.instances import InstanceType
 from .container import COUNT, Container
 from .memory import GB, Memory, estimate, weights_in_files
 from .parallelism import default_degree, parallel_devices
@@ -25,7 +25,7 @@ class Placement:
     """The container on one instance type of the deployment."""
 
     container: Container
-    instance: Instance
+    instance: InstanceType
 
     @property
     def devices(self) -> int:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ...catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, Instance, instances
+from ...catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOLTA, InstanceType, instances
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Container, Placement, Resolution, moved
@@ -240,7 +240,7 @@ def _is_for_inferentia_1(container: Container) -> bool:
     return container.version is None and "-neuron-" in (container.deployment.serving.image_uri or "")
 
 
-def _smaller_type(placement: Placement) -> Instance | None:
+def _smaller_type(placement: Placement) -> InstanceType | None:
     """Return the smallest type of the family with enough devices for the copy, but fewer than here; None = none."""
     here = placement.instance
     family = (each for each in instances().values() if each.family == here.family)
@@ -248,6 +248,6 @@ def _smaller_type(placement: Placement) -> Instance | None:
     return min(fitting, key=lambda each: (parallel_devices(each), each.vcpu), default=None)
 
 
-def _way_out(platform: str, instance: Instance) -> str:
+def _way_out(platform: str, instance: InstanceType) -> str:
     engines = {"cpu": " (huggingface, llama-cpp)", "neuron": " (vllm)", "gpu": ""}[instance.kind]
     return f"{_INSTEAD[platform]}{SUCH_AS}, or an engine whose image is made for {_PLATFORMS[instance.kind]}{engines}"

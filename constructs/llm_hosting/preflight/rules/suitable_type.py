@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ...catalog.instances import KINDS, Instance, types_for
+from ...catalog.instances import KINDS, InstanceType, types_for
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution, moved
@@ -36,7 +36,7 @@ def without_type(findings: Sequence[Finding]) -> list[Finding]:
     return [replace(finding, fix=finding.fix.replace(SUCH_AS, "")) for finding in findings]
 
 
-def suitable_type(resolution: Resolution, speaking: Collection[str]) -> Instance | None:
+def suitable_type(resolution: Resolution, speaking: Collection[str]) -> InstanceType | None:
     """Return the cheapest type that no rule refuses; None = there is none. speaking: ids of the rules with findings."""
     return _cheapest(resolution, speaking, _errors())
 
@@ -62,7 +62,9 @@ def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]
     return KINDS if OTHER_MACHINES in speaking or not present else present
 
 
-def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[Rule[Resolution]]) -> Instance | None:
+def _cheapest(
+    resolution: Resolution, speaking: Collection[str], laws: Sequence[Rule[Resolution]]
+) -> InstanceType | None:
     """Return the cheapest type that holds the model and keeps these laws; None = there is none.
 
     Types of unknown price come last, the smallest first. All settings stay, except the volume, which follows the type.
@@ -82,7 +84,7 @@ def _cheapest(resolution: Resolution, speaking: Collection[str], laws: Sequence[
     return None
 
 
-def by_price(instance: Instance) -> tuple[float, float, str]:
+def by_price(instance: InstanceType) -> tuple[float, float, str]:
     """Return a sort key: the cheapest first, then the smallest."""
     memory = (instance.accelerator_memory_in_mib or 0) * instance.accelerator_count
     return instance.usd_per_hour or instance.ec2_usd_per_hour or float("inf"), memory, instance.type

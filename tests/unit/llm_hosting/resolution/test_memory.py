@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from llm_hosting.catalog.instances import Instance, instances
+from llm_hosting.catalog.instances import InstanceType, instances
 from llm_hosting.catalog.models import model_shape
 from llm_hosting.catalog.versions import is_before
 from llm_hosting.resolution import Memory, Placement
@@ -167,7 +167,7 @@ def does_not_fit(model: str, instance_type: str, serving: Changes) -> set[str]:
     return {each.rule for each in findings(changes) if each.level == "error" and each.rule in NOT_FITTING}
 
 
-def is_larger(one: Instance, other: Instance) -> bool:
+def is_larger(one: InstanceType, other: InstanceType) -> bool:
     """Whether it has at least as much of everything, of the same accelerator."""
     return (
         one.accelerator == other.accelerator
@@ -184,7 +184,7 @@ LARGER = [(small, large) for small in GPU_TYPES for large in GPU_TYPES if small 
 @given(types=st.sampled_from(LARGER), model=models, serving=versions)
 @settings(max_examples=50)
 def test_a_larger_type_refuses_nothing_that_fits_a_smaller_one(
-    types: tuple[Instance, Instance], model: str, serving: Changes
+    types: tuple[InstanceType, InstanceType], model: str, serving: Changes
 ) -> None:
     small, large = types
     assume(not does_not_fit(model, small.type, serving))
@@ -213,7 +213,7 @@ def test_a_smaller_type_of_numbers_never_needs_more(model: str, serving: Changes
 @given(model=models, serving=versions, few=lengths, many=lengths, instance=st.sampled_from(GPU_TYPES))
 @settings(max_examples=50)
 def test_a_shorter_context_refuses_nothing_that_fits_with_a_longer_one(
-    model: str, serving: Changes, few: int, many: int, instance: Instance
+    model: str, serving: Changes, few: int, many: int, instance: InstanceType
 ) -> None:
     few, many = min(few, many), max(few, many)
     # From 0.6 to 0.8 vLLM cuts prompts to pieces only above 32,768 tokens: below, it may need more.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.engines import engine
-from llm_hosting.catalog.instances import Instance, ec2_instances, instances
+from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
 from local_cloud.assembly import ROOT
 from slipway.reference.tables import filled
 
@@ -64,6 +64,6 @@ def test_the_example_of_a_version_has_the_columns_of_versions() -> None:
 
 def test_the_examples_of_instance_types_are_the_catalogs_own() -> None:
     ((name, row),) = INSTANCE.items()
-    assert Instance(type=name, **row) == instances()[name]
+    assert InstanceType(type=name, **row) == instances()[name]
     ((name, row),) = OF_EC2_ALONE.items()
-    assert Instance(type=name, volume_size_allowed=True, **row) == ec2_instances()[name]
+    assert InstanceType(type=name, volume_size_allowed=True, **row) == ec2_instances()[name]
