@@ -108,7 +108,7 @@ def test_filled_in_values_stay_and_make_a_new_deployment_of_the_api(
         ("AllowedOrganisationId", "o-a1b2c3d4e5", "is not a parameter of the template; use one of Allowe"),
         ("InstanceType", "ml.t2.medium", "'ml.t2.medium' is not allowed; use "),
         ("InstanceCount", "1.5", "'1.5' is not allowed; use "),
-        ("AllowedPrincipals", "*", "'*' does not fit "),
+        ("AllowedPrincipals", "*", "'*' does not match "),
     ],
 )
 def test_a_value_that_the_template_does_not_take_is_refused_and_nothing_written(
