@@ -20,7 +20,7 @@ from local_cloud.model_server.djl.properties import parse_properties
 
 HANDLERS = ROOT / "model_src"
 PROPERTIES = {"engine": "DeepSpeed", "option.tensor_parallel_degree": "8"}
-# What an image brings along; everything else is in the archive or in requirements.txt.
+# Modules that an image holds; all others are in the archive or in requirements.txt.
 FROM_THE_IMAGE = {"deepspeed", "djl_python", "fastertransformer", "huggingface_hub", "torch", "transformers"}
 
 
@@ -30,7 +30,7 @@ def members(archive: bytes) -> list[tarfile.TarInfo]:
 
 
 def copy(source: Path, target: Path, *, backwards: bool = False) -> Path:
-    """A copy of `model_src`, its files written in either order, so that the folders list them in either order."""
+    """Copy `model_src`, with the files written in one order or the other, so that folders list them in that order."""
     for path in sorted(source.rglob("*"), reverse=backwards):
         if path.is_file() and "__pycache__" not in path.parts:
             written = target / path.relative_to(source)
@@ -71,7 +71,7 @@ def test_another_byte_gives_another_archive(tmp_path: Path) -> None:
 
 def test_an_archive_names_no_time_owner_or_machine() -> None:
     archive = pack(HANDLERS / "transformers", PROPERTIES)
-    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no name, no time, of no system
+    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # gzip's header without a name, a time or a system
     for member in members(archive):
         assert (member.mtime, member.uid, member.gid, member.uname, member.gname) == (0, 0, 0, "", "")
         assert (member.mode, member.isfile()) == (0o644, True)

@@ -74,7 +74,7 @@ def test_every_tag_names_its_cuda() -> None:
         if named:
             assert version.cuda == float(f"{named[1]}.{named[2]}"), (known.name, version.label)
         elif version.platform == "gpu":
-            # The images on Amazon Linux 2023 say CUDA, but not which.
+            # The tags of images on Amazon Linux 2023 name CUDA without a version.
             assert re.match(r"server-sagemaker-cuda-v\d", version.tag or ""), (known.name, version.label)
         assert (version.cuda is not None) == (version.platform == "gpu"), (known.name, version.label)
 
@@ -129,7 +129,7 @@ def test_another_image_is_not_found(image: str) -> None:
         ("lmi-deepspeed", "0.21", "0.21.0"),
         ("lmi-neuronx", "0.22", "0.22.1"),
         ("huggingface", "4.26.0-cpu", "1.13.1-transformers4.26.0-cpu"),
-        ("huggingface", "4.26.0", None),  # a GPU's or a CPU's?
+        ("huggingface", "4.26.0", None),  # an image for GPUs and one for CPUs fit
         ("tgi", "2", "2.4.0"),
         ("tgi", "2.", None),
         ("tgi", "", None),

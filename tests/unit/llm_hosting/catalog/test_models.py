@@ -142,7 +142,7 @@ def demand_size_of_files(shape: ModelShape) -> None:
     if shape.quantization:
         least, most = QUANTIZED_BYTES[shape.quantization]
     else:
-        # GPT-2's files hold buffers beside the parameters, which weigh in small models.
+        # GPT-2's files hold buffers beside the parameters, which matter in small models.
         least, most = (
             BYTES[shape.dtype] * 0.97,
             BYTES[shape.dtype] * (1.05 if shape.parameters_in_billions > 0.5 else 1.16),

@@ -23,7 +23,7 @@ BASE: dict[str, Any] = {
 
 
 def written(folder: Path, own: Any, *, base: Any = None, name: str = "chat/prod") -> Path:
-    """The path of the overlay, with its base beside its folder."""
+    """Write an overlay and its base beside its folder, and return the overlay's path."""
     path = folder / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     base_file = folder / f"{name.rpartition('/')[0]}.yaml"

@@ -1,4 +1,4 @@
-"""Each law of fleets, broken and kept; the reader of fleet files."""
+"""Each rule of fleets, broken and kept, and the reader of fleet files."""
 
 from pathlib import Path
 from typing import Any

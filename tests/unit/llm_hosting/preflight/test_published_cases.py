@@ -1,8 +1,11 @@
 """The preflight against configurations that others published: a regression net over failures and successes.
 
-Fields of a line: `outcome`; `reason`, the cause of a failure, by the id of a rule where one states it; `also`, other
-causes that the source shows; `named`: an error states the cause; `lock`: facts of a model that the catalog does not
-have, as a deployment's lock file holds them, as far as they are known.
+Fields of a line:
+outcome: whether the published configuration worked.
+reason: the cause of a failure, as the id of a rule if a rule states it.
+also: other causes that the source shows.
+named: whether an error states the cause.
+lock: facts of a model that the catalog does not have, as far as they are known, in the form of a lock file.
 """
 
 import json

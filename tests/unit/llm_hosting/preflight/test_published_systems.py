@@ -1,4 +1,4 @@
-"""Mistakes of the published systems are refused with the reason; as shipped they pass."""
+"""Published systems pass as they were shipped; their known mistakes are refused with the reason."""
 
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def test_the_mistakes_of_publications_are_refused(name: str) -> None:
 
 
 def test_an_answer_of_bloom_is_sent_to_jobs() -> None:
-    """32 s at p99 can't sit behind a gateway that gives up after 29."""
+    """BLOOM takes 32 s at p99, but the gateway gives up after 29 s."""
     _, findings = load(ROOT / "deployments/bloom-176b.yaml", handler_folders(ROOT / "model_src"))
     (finding,) = (each for each in findings if each.rule == "answer-fits-route")
     assert "32 s" in finding.message

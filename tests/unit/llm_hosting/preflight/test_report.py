@@ -141,7 +141,7 @@ def test_a_longest_answer_has_an_estimate() -> None:
     (figures,) = report({"serving": {"max_new_tokens": 300}}).figures
     assert figures.answer_in_seconds == pytest.approx(
         300 * 8.04 / 300 * 2, rel=0.05
-    )  # GB a token, GB/s, a half of them
+    )  # GB per token, GB/s, the half of them that is reached
 
 
 def test_a_token_passes_only_some_of_the_experts() -> None:

@@ -1,4 +1,4 @@
-"""The container that a deployment amounts to: the image is recognised, its variables are read back."""
+"""The container of a deployment: its image is recognised, and its variables are read back."""
 
 from typing import Any
 
@@ -134,7 +134,7 @@ def test_sagemaker_downloads_weights_that_are_model_data() -> None:
     assert not container().sagemaker_downloads
     assert not container(
         weights, engine="lmi-huggingface", handler="mine"
-    ).sagemaker_downloads  # an archive takes its place
+    ).sagemaker_downloads  # the model data is an archive instead
 
 
 def test_the_rolling_batch_decides_on_the_library_in_lmi() -> None:

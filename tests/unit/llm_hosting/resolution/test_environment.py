@@ -98,7 +98,7 @@ def test_each_engine_has_its_own_word_for_a_type(engine: str, dtype: str, name: 
         ("lmi-vllm", "fp8", "OPTION_QUANTIZE", "fp8"),
         ("vllm", "bitsandbytes4", "SM_VLLM_QUANTIZATION", "bitsandbytes"),
         ("tgi", "bitsandbytes4", "HF_MODEL_QUANTIZE", "bitsandbytes-nf4"),
-        ("lmi-vllm", "awq", "OPTION_QUANTIZE", None),  # the files say it
+        ("lmi-vllm", "awq", "OPTION_QUANTIZE", None),  # the files state it
         ("lmi-huggingface", "bitsandbytes4", "OPTION_QUANTIZE", "bitsandbytes4"),
     ],
 )

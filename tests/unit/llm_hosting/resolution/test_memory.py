@@ -78,7 +78,7 @@ def test_a_shard_holds_its_part_of_the_weights_and_of_the_heads() -> None:
 def test_key_and_value_heads_are_copied_where_there_are_fewer_than_shards() -> None:
     four = need(MIXTURE, "ml.g6.48xlarge", tensor_parallel_degree=4)
     eight = need(MIXTURE, "ml.g6.48xlarge", tensor_parallel_degree=8)
-    assert four.per_token == eight.per_token  # it has four
+    assert four.per_token == eight.per_token  # the model has four such heads
 
 
 def test_a_compressed_cache_has_one_vector_per_token() -> None:
@@ -168,7 +168,7 @@ def does_not_fit(model: str, instance_type: str, serving: Changes) -> set[str]:
 
 
 def is_larger(one: InstanceType, other: InstanceType) -> bool:
-    """Whether it has at least as much of everything, of the same accelerator."""
+    """Whether the first type has the same accelerator, and at least as much of everything."""
     return (
         one.accelerator == other.accelerator
         and one.accelerator_memory_in_mib == other.accelerator_memory_in_mib

@@ -31,8 +31,11 @@ def test_a_pool_has_a_placement_for_each_type_that_is_known() -> None:
         ({"environment": {"SM_NUM_GPUS": "2"}, "engine": "tgi"}, 2),
         ({"environment": {"SM_VLLM_TENSOR_PARALLEL_SIZE": "2"}, "engine": "vllm"}, 2),
         ({"environment": {"SM_SGLANG_TP_SIZE": "2"}, "engine": "sglang"}, 2),
-        ({"tensor_parallel_degree": 4, "environment": {"TENSOR_PARALLEL_DEGREE": "2"}}, 2),  # by hand wins
-        ({"tensor_parallel_degree": 2, "environment": {"SM_VLLM_TENSOR_PARALLEL_SIZE": "4"}}, 2),  # another's
+        ({"tensor_parallel_degree": 4, "environment": {"TENSOR_PARALLEL_DEGREE": "2"}}, 2),  # the variable wins
+        (
+            {"tensor_parallel_degree": 2, "environment": {"SM_VLLM_TENSOR_PARALLEL_SIZE": "4"}},
+            2,
+        ),  # a variable of another engine
         ({"environment": {"TENSOR_PARALLEL_DEGREE": ""}}, 4),
         ({"engine": "huggingface"}, 1),  # one copy on one accelerator
         ({"engine": "llama-cpp", "version": "1.0.1-cuda"}, 1),

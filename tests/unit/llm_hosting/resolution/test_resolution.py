@@ -48,9 +48,15 @@ def test_a_version_that_the_catalog_does_not_know_has_no_image() -> None:
         ({"version": "0.31.0-lmi13"}, ("inputs", "messages")),
         ({"engine": "lmi-deepspeed"}, ("inputs",)),
         ({"engine": "vllm"}, ("messages", "prompt")),
-        ({"image_uri": OWN_IMAGE}, ("inputs", "messages", "prompt")),  # as its engine says
-        ({"image_uri": f"{OWN_REGISTRY}/vllm:server-sagemaker-cuda-v2.2"}, ("messages", "prompt")),  # as what it is
-        ({"image_uri": OWN_IMAGE, "version": "0.31.0-lmi13"}, ("inputs", "messages")),  # as is said
+        ({"image_uri": OWN_IMAGE}, ("inputs", "messages", "prompt")),  # those of its engine
+        (
+            {"image_uri": f"{OWN_REGISTRY}/vllm:server-sagemaker-cuda-v2.2"},
+            ("messages", "prompt"),
+        ),  # those of the recognised image
+        (
+            {"image_uri": OWN_IMAGE, "version": "0.31.0-lmi13"},
+            ("inputs", "messages"),
+        ),  # those of the version in the file
     ],
 )
 def test_the_request_bodies_are_those_of_the_image(serving: dict[str, Any], bodies: tuple[str, ...]) -> None:
@@ -67,7 +73,7 @@ def test_the_request_bodies_are_those_of_the_image(serving: dict[str, Any], bodi
         ("ml.g6.xlarge", {"image_uri": OWN_IMAGE}, None),
         ("ml.g6.xlarge", {"image_uri": f"{OWN_IMAGE}-cu130"}, GPU_4),
         ("ml.g6.xlarge", {"image_uri": f"{OWN_REGISTRY}/vllm:server-sagemaker-cuda-v2.2"}, GPU_4),
-        ("ml.p6-b200.48xlarge", {"version": "0.36.0-lmi28"}, None),  # nobody says what runs there
+        ("ml.p6-b200.48xlarge", {"version": "0.36.0-lmi28"}, None),  # no source states which host image runs there
         (["ml.g6.xlarge", "ml.g5.xlarge"], {"version": "0.36.0-lmi20", "tensor_parallel_degree": 1}, GPU_3),
         (["ml.g6.xlarge", "ml.p6-b200.48xlarge"], {"version": "0.36.0-lmi28", "tensor_parallel_degree": 1}, None),
         ("ml.c7i.4xlarge", {"engine": "huggingface", "version": CPU_VERSION}, None),

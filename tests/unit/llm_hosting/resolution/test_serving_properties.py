@@ -1,4 +1,4 @@
-"""Settings where model data holds a serving.properties, an own handler, or the weights."""
+"""Settings of deployments whose model data holds a serving.properties, an own handler, or the weights."""
 
 import pytest
 from hypothesis import given, settings
@@ -118,7 +118,7 @@ def test_the_token_is_a_reference_and_goes_only_where_something_is_downloaded() 
     assert reference not in told({"hub_token_secret_arn": SECRET, "weights": WEIGHTS}).environment.values()
     old = told({"hub_token_secret_arn": SECRET}, engine="lmi-deepspeed", version="0.26.0")
     assert reference in old.environment.values()
-    assert reference not in (old.properties or {}).values()  # the archive lies in a bucket
+    assert reference not in (old.properties or {}).values()  # the archive lies in a bucket, where others may read it
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ settings_of_a_model = st.dictionaries(
 def test_variables_and_serving_properties_hold_the_same(environment: dict[str, str]) -> None:
     read_back = variables_of(properties_of(environment))
     for name, value in environment.items():
-        said_twice = CANONICAL.get(name) in environment  # then one of the two is as good as the other
+        said_twice = CANONICAL.get(name) in environment  # either of the two values may be kept
         stays = name in ("SERVING_FAIL_FAST", "SERVING_LOAD_MODELS", "SERVING_OPTS")
         assert said_twice or stays or read_back[CANONICAL.get(name, name)] == value
 

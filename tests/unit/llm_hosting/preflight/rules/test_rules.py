@@ -1,4 +1,4 @@
-"""Each rule with deployments that break it, and with ones that just do not."""
+"""Each rule with deployments that break it, and with deployments that just keep it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The type to take instead: one for a deployment, whichever of its rules speak."""
+"""The type to use instead: the same one for a deployment, whichever of its rules refuse it."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ NEAR_NAMES = "known-instance-type"  # it corrects a misspelt name
 
 
 def advised(deployment: Deployment) -> set[str]:
-    """The types that the refusals and the report name, but for those that the deployment has."""
+    """Return the types that the refusals and the report name, without the deployment's own types."""
     resolution = resolve(deployment)
     found = validate(resolution)
     fixes = [each.fix for each in found if each.level == "error" and each.rule != NEAR_NAMES]
