@@ -91,7 +91,7 @@ def _checked(name: str, root: Path, handlers: Sequence[str], options: CheckOptio
 def _with_account(result: CheckResult) -> CheckResult:
     if result.deployment is None:
         return result
-    from slipway.account.account_findings import add_account_findings  # importing boto3 is slow
+    from slipway.account.findings import add_account_findings  # importing boto3 is slow
     from slipway.shared.aws_clients import clients_in
 
     account = Account(clients_in(result.deployment.region))

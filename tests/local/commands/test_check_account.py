@@ -18,7 +18,7 @@ from llm_hosting.preflight.report import Report
 from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
-from slipway.account.account_findings import add_account_findings
+from slipway.account.findings import add_account_findings
 from slipway.checking.check import check as check_file
 from support.stacks.small_stacks import statement
 

@@ -13,7 +13,7 @@ from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
-from slipway.account.account_findings import CHECKS
+from slipway.account.findings import CHECKS
 from support.deployments.any_deployments import deployments
 from support.deployments.good_one import ASYNC, ON_EC2, Changes, deployment, resolved
 
