@@ -15,7 +15,7 @@ from slipway.shared.table import table_lines
 
 _HEADING = ("STACK SET", "ACCOUNTS", "REGIONS", "ACTION", "MEANS", "USD/H")
 _SHOWN = 3  # accounts of one line; `--json` has them all
-# Of a stack that no update reaches; True = the fleet names its account.
+# What becomes of a stack that no update reaches; True = the fleet names its account.
 _FATES = {
     ("remove", False): "the stack is deleted",
     ("failed", True): "no deploy updates it: nothing changed",

@@ -8,7 +8,7 @@ from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Api
 
-# Of the gateway's answer that keeps the status of each kind of refusal: those that callers have met.
+# `request_refused` keeps the status of the gateway's refusal. Callers have met these.
 _STATUSES_OF_REFUSALS = (400, 403, 404, 415)
 # Codes that only the routes under a path have.
 ONLY_UNDER = {

@@ -26,7 +26,7 @@ from slipway.stack.proxy_token import token_of
 
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
 _READ_TIMEOUT_IN_SECONDS = 30  # of a client that sends its request
-# Of the API's routes: no segments of dots, escapes or empty segments that could name anything else after signing.
+# The paths of the API's routes. Dots alone, escapes and empty segments could name another path after signing.
 _SEGMENT = "[A-Za-z0-9_-][A-Za-z0-9_.-]*"
 _PATH = re.compile(rf"{_SEGMENT}(/{_SEGMENT})*(\?([A-Za-z0-9_.~&=+-]|%[0-9A-Fa-f]{{2}})*)?")
 _ASKED = ("accept", "content-type", "idempotency-key", "x-wait")

@@ -108,7 +108,7 @@ def _path(reference: str, resources: Resources) -> str:
 
 
 def _authorizer(properties: dict[str, Any], resources: Resources) -> str:
-    """What the authorizer looks at, as text: equal for equal authorizers under different logical ids."""
+    """Describe a route's authorizer as text, equal for equal authorizers under different logical ids."""
     reference = shown(properties.get("AuthorizerId", ""))
     found = resources.get(logical_id_in(reference))
     if found is None:

@@ -74,7 +74,7 @@ def _together(doors: list[Door]) -> Iterator[Door]:
 
 
 def _kind(door: Door, others: Resources) -> tuple[str, str, str, str]:
-    """What equal doors share: all but a scope that is added or removed with them."""
+    """Return what equal doors share: everything, except a scope that is added or removed with the door."""
     there = logical_id_in(door.scope) in others or not logical_id_in(door.scope)
     return door.type, door.property, door.sentence, door.scope if there else ""
 

@@ -13,7 +13,7 @@ from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
 
 ENDPOINT, TABLE = "AWS::SageMaker::Endpoint", "AWS::DynamoDB::Table"
-# Of an update at 1,000 s; the newest first, as CloudFormation lists them.
+# Events of an update at 1,000 s; the newest first, as CloudFormation lists them.
 EVENTS = [
     (1500, ENDPOINT, "UPDATE_COMPLETE"),
     (1010, TABLE, "UPDATE_COMPLETE"),
@@ -22,7 +22,7 @@ EVENTS = [
     (900, ENDPOINT, "CREATE_COMPLETE"),
     (100, ENDPOINT, "CREATE_IN_PROGRESS"),
 ]
-# Of the container before, and of the new one's two workers.
+# Lines of the old container, and of the new one's two workers.
 LINES = [
     (1100, "old", "POST /invocations 200"),
     (1300, "new", "INFO starting"),
