@@ -18,7 +18,7 @@ Make = Callable[[str], dict[str, Any]]
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 30}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def api(apis: Apis) -> ApiClient:
     return apis(NAME)
 

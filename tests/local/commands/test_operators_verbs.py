@@ -29,7 +29,7 @@ NAME = "gpt2"
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def api(apis: Apis) -> ApiClient:
     return apis(NAME)
 
