@@ -30,8 +30,8 @@ class ChangeReport:
             return "nothing changes"
         if self.gate.stopping:
             number = len({(each.logical_id, each.kind) for each in self.gate.stopping})
-            return f"{number} change{'s have' if number > 1 else ' has'} to be acknowledged"
-        return "nothing has to be acknowledged"
+            return f"{number} change{'s' if number > 1 else ''} must be acknowledged"
+        return "no change needs an acknowledgement"
 
 
 def page(report: ChangeReport) -> str:
@@ -49,7 +49,7 @@ def page(report: ChangeReport) -> str:
             lines.append(f"      acknowledged: {reason}")
     if counted := _counted(report.changes):
         lines += ["", f"Also {counted}."]
-    lines += [f"Stale: {each.resource} {each.kind} is acknowledged and does not happen." for each in report.gate.stale]
+    lines += [f"Stale: {each.resource} {each.kind} is acknowledged, but does not happen." for each in report.gate.stale]
     return "\n".join(lines)
 
 
@@ -85,9 +85,9 @@ def markdown(report: ChangeReport) -> str:
     if counted := _counted(report.changes):
         text += f"\nAlso {counted}.\n"
     for each in report.gate.stale[:20]:
-        text += f"\nStale: {_escaped(each.resource)} {each.kind} is acknowledged and does not happen.\n"
+        text += f"\nStale: {_escaped(each.resource)} {each.kind} is acknowledged, but does not happen.\n"
     if report.gate.stopping:
-        text += f"\nAcknowledge what is meant in `{report.accepted}`, by resource, kind and reason.\n"
+        text += f"\nIf they are intended, acknowledge them in `{report.accepted}`, by resource, kind and reason.\n"
     return text
 
 

@@ -126,7 +126,7 @@ def check(
 
 
 def _of_model_alone(finding: Finding) -> Finding:
-    """Without a deployment file nothing can name the secret with a token, so a missing secret is a warning only."""
+    """Turn a missing token's refusal into a warning: only a deployment file could name the secret with the token."""
     return replace(finding, level="warning") if finding.rule == NO_SECRET_YET else finding
 
 

@@ -8,7 +8,7 @@ from llm_hosting.preflight.report import Report
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The report on one file.
+    """The report on one deployment file.
 
     deployment: None if the file could not be read as a deployment. command_name: the deployment's name in commands;
     empty if there is no file.
@@ -20,7 +20,7 @@ class CheckResult:
 
     @property
     def named(self) -> "CheckResult":
-        """The result with commands in its fixes that are ready to be copied."""
+        """Return the result with the deployment's name in the commands of its fixes, ready to be copied."""
         if not self.command_name:
             return self
         findings = [each.named(self.command_name) for each in self.report.findings]

@@ -13,7 +13,7 @@ _ASCII_GLYPHS = {"weights": "#", "engine": "+", "KV cache": "."}
 
 
 def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
-    """Draw the bar. Its width is the memory that the engine may use; it is red if weights and engine need more.
+    """Draw the bar. Its width stands for the memory that the engine may use; it is red if weights and engine need more.
 
     Returns an empty bar if the size of the weights is not known.
     """
@@ -29,7 +29,7 @@ def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
 
 
 def legend(figures: Figures, *, ascii_only: bool) -> Text:
-    """The sizes behind the bar, each with its glyph."""
+    """Return the sizes that the bar shows, each with its glyph."""
     glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
     parts = _parts(figures)
     if not parts:

@@ -94,7 +94,7 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
 
 
 def _overlay(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:
-    """The settings of an overlay beside those of its base."""
+    """Yield the settings that an overlay changes, beside the base's values."""
     arrow = "->" if console.options.ascii_only else "→"
     if report.extends:
         yield Text("overlay"), Text(f"of {report.extends}{'' if report.sets else ', and sets nothing'}")
@@ -130,7 +130,7 @@ def _names_type(fixes: Iterable[str], hosting: Hosting) -> bool:
 
 
 def _sentence(finding: Finding, arrow: str) -> RenderableType:
-    """The problem, and its fix on a line of its own."""
+    """Return the problem, with its fix on a second line."""
     sentence = Text.assemble((finding.place, "bold"), f": {finding.problem}.")
     if not finding.fix:
         return sentence

@@ -51,7 +51,7 @@ class Recommendation:
 
     @property
     def hindrances(self) -> list[Finding]:
-        """The problems, in the same words, that all types of the right kind share."""
+        """The problems that all types of the right kind have in the same words."""
         right = self._of_right_kind
         first = right[0].problems if len(right) > 1 else ()
         return [problem for problem in first if all(problem in each.problems for each in right)]

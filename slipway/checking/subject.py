@@ -1,4 +1,4 @@
-"""Finds what a check is about: a deployment's file, or a model without a file; with the model's own facts if asked."""
+"""Finds the subject of a check: a deployment file, or a model without a file. Reads the model's files on request."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ def _asked(deployment: Deployment) -> ModelLock:
 
 
 def _news(before: ModelLock, now: ModelLock) -> str:
-    """The facts that the model's files tell now and the lock file does not."""
+    """Tell which facts of the model's files differ from the lock file."""
     changed = ", ".join(_changes(before, now))
     return f"the lock says otherwise: {changed}" if changed else "the lock says the same"
 

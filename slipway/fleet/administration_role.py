@@ -1,4 +1,4 @@
-"""The role by which StackSets reaches the accounts of a self-managed fleet: a deploy fails without it."""
+"""Checks the role by which StackSets reaches the accounts of a self-managed fleet. Without it a deploy fails."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ _FIELD = "administration_role_arn"
 
 
 def role_findings(fleet: Fleet, iam: Any) -> Iterator[Finding]:
-    """An error if the account has no such role; unknown if the caller may not look."""
+    """Return an error if the account has no such role, or an unknown if the caller may not read roles."""
     if fleet.permission_model != "self-managed":
         return
     name = (fleet.administration_role_arn or _DEFAULT).rpartition("/")[2]
@@ -25,5 +25,5 @@ def role_findings(fleet: Fleet, iam: Any) -> Iterator[Finding]:
             fix = 'make it, or name another (docs/fleet.md, "Self-managed permissions")'
             yield Finding(_FIELD, f"the account that deploys has no role {name}", fix, "administration-role-exists")
         else:
-            problem = f"the role {name} could not be looked for: {sentence(error)}".rstrip(".")
+            problem = f"the role {name} could not be read: {sentence(error)}".rstrip(".")
             yield Finding(_FIELD, problem, "", "administration-role-exists", "unknown")

@@ -13,7 +13,7 @@ _VCPU_CODE = "L-1216C47A"
 
 @dataclass(frozen=True)
 class Bill:
-    """USD an hour by the catalog's prices: an indication. None = no price is known."""
+    """An estimate in USD an hour, by the catalog's prices. None = no price is known."""
 
     least: float | None
     most: float | None
@@ -42,7 +42,7 @@ def bill(values: Mapping[str, str], resolution: Resolution) -> Bill:
 
 
 def total(bills: Iterable[Bill]) -> Bill:
-    """The sum; None if one price is not known."""
+    """Return the sum; its amounts are None if one price is not known."""
     all_of_them = list(bills)
     least = [each.least for each in all_of_them if each.least is not None]
     most = [each.most for each in all_of_them if each.most is not None]
@@ -52,9 +52,9 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def quota(values: Mapping[str, str], resolution: Resolution) -> NeededQuota:
-    """The quota that one account and region needs during an update, with old and new instances side by side.
+    """Return the quota that one account and region needs during an update, when old and new instances run side by side.
 
-    The name is the one by which `doctor` asks for it.
+    Its name is the one that `doctor` asks Service Quotas for.
     """
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)

@@ -23,7 +23,7 @@ def call_as(fleet: Fleet) -> str:
 
 @dataclass(frozen=True)
 class DeployedSet:
-    """A stack set. described: the answer of DescribeStackSet. instances: summaries by account and region."""
+    """A stack set on AWS. described: the answer of DescribeStackSet. instances: summaries by account and region."""
 
     described: dict[str, Any]
     instances: dict[Place, dict[str, Any]]
@@ -44,7 +44,7 @@ class DeployedSet:
         return _values(self.described.get("Parameters", []))
 
     def values(self, place: Place) -> dict[str, str]:
-        """The set's parameter values, overridden by those of the place."""
+        """Return the parameter values of one account and region: the set's, overridden by the stack's own."""
         account, region = place
         instance = self.client.describe_stack_instance(
             StackSetName=self.described["StackSetName"],
@@ -64,8 +64,7 @@ class DeployedSet:
 
 @dataclass(frozen=True)
 class DeployedProperties:
-    """Properties of a stack set as the fleet's stack was deployed. StackSets does not tell them, or not to every
-    caller.
+    """Properties of a stack set, read from the fleet's own stack, because StackSets does not tell them to every caller.
 
     permission_model: in the words of the fleet's file.
     """

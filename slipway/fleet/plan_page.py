@@ -44,7 +44,7 @@ def lines(plan: FleetPlan) -> Iterator[str]:
 
 
 def _order(stack_set: RenderedStackSet) -> str:
-    """The order in which an operation goes through the set."""
+    """Tell how an operation goes through a set's regions and accounts."""
     rollout = stack_set.rollout
     regions = ", then ".join(stack_set.region_order) or "regions in any order"
     if rollout.regions == "parallel":
@@ -59,7 +59,7 @@ def _with_endpoints(plan: FleetPlan) -> Bill:
 
 
 def _rows(plan: FleetPlan) -> Iterator[tuple[str, ...]]:
-    """One row for all accounts and regions that share action, meaning and price."""
+    """Yield one row for all accounts and regions with the same action, meaning and price."""
     accounts: dict[tuple[str, ...], list[str]] = {}
     for each in plan.targets.all:
         name, account, region, *fate = _row(each, plan)
@@ -77,7 +77,7 @@ def _some(accounts: Sequence[str]) -> str:
 
 
 def _listed(places: Sequence[Place]) -> str:
-    """The first account, the count of the others, and the regions: `111122223333 and 2 more (us-east-1)`."""
+    """Return the accounts and regions in short: `111122223333 and 2 more (us-east-1)`."""
     by_region: dict[str, list[str]] = {}
     for account, region in places:
         by_region.setdefault(region, []).append(account)
@@ -111,13 +111,14 @@ def _remarks(plan: FleetPlan) -> Iterator[str]:
     for name, places in plan.removed.items():
         lost = f"{name} loses {_listed(places)}: URL, jobs and results are gone"
         accepting = f"accepted-changes/{plan.rendered.fleet.deployment}.yaml"
-        yield f"error: {lost}; keep them, or say `resource: {name}`, `kind: removed` and the reason in {accepting}"
+        entry = f"`resource: {name}`, `kind: removed` and a reason"
+        yield f"error: {lost}; keep them, or acknowledge the loss by an entry with {entry} in {accepting}"
     for name in plan.remade:
-        problem = "has another permission model, and no stack set of that name can get a new one"
-        yield f"error: {name} {problem}: keep it, or make a fleet of another name"
+        problem = "is deployed with another permission model, which no update can change"
+        yield f"error: {name} {problem}: keep that model, or give the fleet another name"
     yield from _repairs(plan)
     for account, region in plan.targets.reached_twice:
-        yield f"error: {account} in {region} is reached by two groups, one unit inside another; leave it out of one"
+        yield f"error: two groups reach {account} in {region}, one unit inside another; leave it out of one group"
 
 
 def _repairs(plan: FleetPlan) -> Iterator[str]:

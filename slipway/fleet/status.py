@@ -121,7 +121,7 @@ def _set_state(name: str, deployed: DeployedSet) -> dict[str, Any]:
 
 
 def _status(instance: dict[str, Any]) -> str:
-    """CURRENT, or the state that the last operation left, which is more exact than OUTDATED."""
+    """Return CURRENT, or the state after the last operation, which is more exact than OUTDATED."""
     if instance["Status"] == "CURRENT":
         return "CURRENT"
     return str(instance.get("StackInstanceStatus", {}).get("DetailedStatus") or instance["Status"])

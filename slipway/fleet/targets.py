@@ -92,7 +92,7 @@ class Targets:
             yield Target(name, is_service, account, region, "left alone" if is_named is False else "remove")
 
     def _was_named(self, stack_set: RenderedStackSet, place: Place) -> bool | None:
-        """Whether a group of the last deploy reaches the place now; None = not known."""
+        """Tell whether a group of the last deploy reaches the account and region now; None = not known."""
         if stack_set.name not in self._before:
             return None
         groups = [group for group in self._before[stack_set.name] if place[1] in group.regions]
@@ -140,7 +140,7 @@ class Targets:
 
 
 def _seen(group: FleetGroup, region: str, instances: Mapping[Place, Mapping[str, str]]) -> list[str]:
-    """The accounts of a group that have a stack in the region: all that is known without Organizations."""
+    """Return the accounts of a group that have a stack in the region. Without Organizations no others are known."""
     found = [
         account
         for (account, in_region), each in instances.items()

@@ -1,4 +1,4 @@
-"""One check of `verify`."""
+"""The result of one check of `verify`."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ NOT_DEPLOYED = "none, as the stack's parameter DeployEndpoint is false"
 
 @dataclass(frozen=True)
 class Check:
-    """One question and what was seen. fix: what to do where it is not good."""
+    """The result of one check. seen: what AWS or the API showed. fix: the repair if the result is not good."""
 
     name: str
     good: bool

@@ -1,4 +1,4 @@
-"""What verify, status and list ask of a SageMaker endpoint."""
+"""Reads a SageMaker endpoint for verify, status, logs and list."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedEndpoint:
-    """The endpoint of a deployment with `hosting.mode: realtime` or `async`."""
+    """The endpoint of a stack with `hosting.mode: realtime` or `async`."""
 
     log_parts: tuple[str, ...] = ()
     may_sleep = False
@@ -41,7 +41,7 @@ class DeployedEndpoint:
         return self._stack.endpoint is not None and self._service().good
 
     def checks(self) -> Iterator[Check]:
-        """Check the endpoint; the last two checks need one that exists."""
+        """Check the endpoint and, if it exists, its configuration and its instances."""
         yield self._service()
         if endpoint := self._stack.endpoint:
             yield from (configuration(self._stack, endpoint), _instances(endpoint))
@@ -89,7 +89,7 @@ class DeployedEndpoint:
         yield "cost", self.cost(state)
 
     def backlog(self) -> dict[str, int]:
-        """The length of SageMaker's own queue for an asynchronous endpoint, by CloudWatch's last minutes."""
+        """Count the jobs in SageMaker's own queue of an asynchronous endpoint, by CloudWatch's newest figure."""
         if "AsyncInferenceConfig" not in (self._stack.endpoint or {}):
             return {}
         now = datetime.now(UTC)
@@ -124,14 +124,14 @@ def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
     CloudFormation.
     """
     live = str(endpoint["EndpointConfigName"])
-    # Physical ids are ARNs, which SageMaker writes in lower case.
+    # The physical ids are ARNs, which SageMaker writes in lower case.
     own = [each.rpartition("/")[2].lower() for each in stack.resources.get("AWS::SageMaker::EndpointConfig", [])]
     if live.lower() in own:
         return Check("configuration", True, f"{live}, the stack's own")
     fix = (
-        "SageMaker has rolled the update back; mend the deployment and deploy it again now: the permission to read an "
-        "image, weights or a handler that the update replaced went with it, so instances that SageMaker replaces or "
-        "adds cannot start"
+        "SageMaker has rolled the update back; fix the deployment and deploy it again now: the update has removed the "
+        "permission to read the image, weights or handler that it replaced, so SageMaker cannot start new instances of "
+        "the old configuration"
     )
     return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
 
@@ -143,13 +143,13 @@ def _instances(endpoint: dict[str, Any]) -> Check:
     )
     seen = f"{current} of {desired}"
     if desired == 0 and variants:
-        seen += ": none has run this configuration yet, unless a job of the next lines starts one"
-    fix = "wait until scaling is done; if it stays so, AWS has no free instance of the type"
+        seen += ": no instance has run this configuration yet; a job below may start one"
+    fix = "wait until scaling is done; if the count stays the same, AWS has no free instance of the type"
     return Check("instances", bool(variants) and current == desired, seen, fix)
 
 
 def _price(counts: dict[str, int]) -> float | None:
-    """USD an hour of the instances that run now; None if the price of a type is not known."""
+    """Return USD an hour of the instances that run now; None = the price of a type is not known."""
     prices = [instances()[name].usd_per_hour if name in instances() else None for name in counts]
     if None in prices:
         return None

@@ -1,4 +1,4 @@
-"""What runs a deployed stack's model: the one place of the operator's verbs that chooses by the hosting mode."""
+"""The hosting of a deployed stack: the one place where the operator's verbs choose by the hosting mode."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -11,12 +11,12 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedHosting(Protocol):
-    """A SageMaker endpoint or EC2 machines.
+    """A SageMaker endpoint or EC2 machines that run a stack's model.
 
-    log_group: the log of what runs the model. log_parts: its parts, with which the names of its streams end.
-    failure: a reason of its own, beside CloudFormation's; "" = none. may_sleep: whether a call may have to wait for
-    a start. first_of_start: the first part of a start, before the model's log begins. running: instances that bill
-    by the hour, by type. takes_calls: whether the API can get an answer, even a late one.
+    log_group: the log group of the model's containers or machines. log_parts: the endings of its streams' names.
+    failure: the reason that SageMaker tells for a failure; "" = none. may_sleep: whether a call may have to wait for a
+    start. first_of_start: the name of a start's first part, before the model's log begins. running: the instances that
+    bill by the hour, by type. takes_calls: whether the API can get an answer, even a late one.
     """
 
     log_parts: tuple[str, ...]
@@ -36,22 +36,22 @@ class DeployedHosting(Protocol):
     def takes_calls(self) -> bool: ...
 
     def checks(self) -> Iterator[Check]:
-        """Whether what runs is what the stack asked for."""
+        """Check that the hosting is as the stack describes it."""
 
     def still_billing(self) -> Check:
-        """Whether anything of earlier stacks of the name bills by the hour."""
+        """Check that nothing of an earlier stack of this name still bills by the hour."""
 
     def state(self) -> dict[str, Any]:
-        """The members that it adds to `status --json`."""
+        """Return the members of `status --json` that describe the hosting."""
 
     def cost(self, state: dict[str, Any]) -> str:
-        """The cost of `state`, in words."""
+        """Return the cost of `state` in words."""
 
     def lines(self, state: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """Label and text of each line of `status`."""
+        """Yield label and text of each line of `status` about the hosting."""
 
     def backlog(self) -> dict[str, int]:
-        """The number of jobs that wait outside the deployment's own queue."""
+        """Count the jobs that wait outside the deployment's own queue."""
 
 
 _BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {
@@ -62,5 +62,5 @@ _BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {
 
 
 def hosting_of(stack: DeployedStack) -> DeployedHosting:
-    """What runs the stack's model. Raises UnknownStackError."""
+    """Return the stack's hosting. Raises UnknownStackError."""
     return _BY_MODE[stack.label.mode](stack)

@@ -14,9 +14,10 @@ _EXIST = (*AWAKE, "stopping", "stopped")
 
 @dataclass(frozen=True)
 class DeployedMachine:
-    """One machine.
+    """One machine of a deployment.
 
-    described: the instance as EC2 shows it. row: None = no worker of this instance has begun. volumes: its disks.
+    described: the instance as EC2 shows it. row: its row in the job table; None = its worker has never started.
+    volumes: its disks as EC2 shows them.
     """
 
     described: Mapping[str, Any]
@@ -38,7 +39,7 @@ class DeployedMachine:
 
     @property
     def state(self) -> str:
-        """The instance's state in EC2's words."""
+        """The instance's state as EC2 names it, such as `running`."""
         return str(self.described["State"]["Name"])
 
     @property
@@ -52,12 +53,12 @@ class DeployedMachine:
 
     @property
     def launched_at(self) -> float:
-        """The time of the last start."""
+        """The time of the last start, in seconds since the epoch."""
         return float(self.described["LaunchTime"].timestamp())
 
 
 def tagged_instances(deployment: str, ec2: Any) -> list[dict[str, Any]]:
-    """Every instance with the tags of the deployment's machines that bills now, or would bill if it were started."""
+    """Return the instances with the tags of the deployment's machines, without terminated ones."""
     filters = {
         f"tag:{DEPLOYMENT_TAG}": [deployment],
         "tag-key": [MACHINE_TAG],
@@ -68,19 +69,19 @@ def tagged_instances(deployment: str, ec2: Any) -> list[dict[str, Any]]:
 
 
 def volumes_of(instance_ids: list[str], ec2: Any) -> list[dict[str, Any]]:
-    """The disks of these instances."""
+    """Return the disks of these instances."""
     if not instance_ids:
         return []
     return _volumes({"attachment.instance-id": instance_ids}, ec2)
 
 
 def loose_volumes(deployment: str, ec2: Any) -> list[dict[str, Any]]:
-    """Disks of the deployment's machines that are attached to no instance."""
+    """Return the disks of the deployment's machines that are attached to no instance."""
     return _volumes({f"tag:{DEPLOYMENT_TAG}": [deployment], "tag-key": [MACHINE_TAG], "status": ["available"]}, ec2)
 
 
 def age(then: float, now: float) -> str:
-    """The time since then, such as `12 s`. The clocks of both sides may differ."""
+    """Return the time since `then`, such as `12 s`; `0 s` if `then` is later because two clocks differ."""
     seconds = max(0, round(now - then))
     for unit, length in (("days", 172_800), ("h", 7_200), ("min", 120)):
         if seconds >= length:
@@ -89,7 +90,7 @@ def age(then: float, now: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """The time in UTC, to the second."""
+    """Return the time in UTC, to the second. seconds: since the epoch."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

@@ -1,4 +1,4 @@
-"""Whether the machines of a deployment are those that its stack asks for, closed, and at work."""
+"""Checks that a deployment's machines match its stack, are closed to the network, and work."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,8 @@ from inference_api.machines.row import ALIVE_IN_SECONDS
 from slipway.hosting.check import Check
 from slipway.hosting.machine import DeployedMachine, age
 
-_TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # set by EC2 at the launch
-_BOOT_IN_SECONDS = 300  # until the worker begins; the worker itself then waits for the model
+_TEMPLATE_TAGS = ("aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version")  # EC2 sets them at the launch
+_BOOT_IN_SECONDS = 300  # the worker reports after this time at the latest, before the model is loaded
 _REPLACE = "raise hosting.renewal by one and deploy: CloudFormation makes new machines"
 
 

@@ -1,4 +1,4 @@
-"""What verify, status, logs and list ask of a deployment's EC2 machines."""
+"""Reads a deployment's EC2 machines for verify, status, logs and list."""
 
 import time
 from collections import Counter
@@ -18,7 +18,7 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedMachines:
-    """The stack's machines, and other machines with their tags."""
+    """The machines of a stack, and machines of earlier stacks with the same tags."""
 
     failure = ""
     log_parts: tuple[str, ...] = ("setup", "model", "worker")
@@ -42,7 +42,7 @@ class DeployedMachines:
 
     @property
     def wanted(self) -> list[str]:
-        """The instances in the stack, whether they exist or not."""
+        """The ids of the stack's instances, whether or not they still exist."""
         return self._stack.resources.get("AWS::EC2::Instance", [])
 
     @cached_property
@@ -55,11 +55,11 @@ class DeployedMachines:
 
     @property
     def usual_start_in_seconds(self) -> int:
-        """The time from asleep to the model's first answer, as last measured."""
+        """The seconds from a start to the model's first answer, as last measured."""
         return round(usual_boot(self._rows.values()))
 
     def checks(self) -> Iterator[Check]:
-        """Check the machines; the last checks need machines that exist."""
+        """Check the machines and, if any exists, their configuration, access, workers and agents."""
         if not self.wanted and not self._stack.deploys_endpoint:
             yield Check("machines", True, NOT_DEPLOYED)
             return
@@ -72,9 +72,7 @@ class DeployedMachines:
             yield machine_checks.agents(self.own, self._stack.clients("ssm"))
 
     def still_billing(self) -> Check:
-        """Check for machines of earlier stacks, which bill by the hour while they run, and for their disks, which
-        always bill.
-        """
+        """Check for machines of earlier stacks. They bill while they run, and their disks always bill."""
         others = [f"{each['InstanceId']} ({each['State']['Name']})" for each in self._others]
         if not others:
             return Check("still billing", True, "no machine of an earlier stack")
@@ -114,7 +112,7 @@ class DeployedMachines:
         yield "cost", self.cost(state)
 
     def backlog(self) -> dict[str, int]:
-        """Nothing: all jobs wait in the deployment's own queue."""
+        """Return nothing, because all jobs wait in the deployment's own queue."""
         return {}
 
     @cached_property
@@ -127,7 +125,7 @@ class DeployedMachines:
 
     @cached_property
     def _rows(self) -> dict[str, MachineRow]:
-        """The workers' rows by instance; empty if the table does not exist."""
+        """The workers' rows by instance id; empty if the table does not exist."""
         table, dynamodb = self._stack.outputs.get("JobTable"), self._stack.clients("dynamodb")
         if table is None:
             return {}
@@ -148,7 +146,7 @@ class DeployedMachines:
         return DeployedMachine(described, self._rows.get(id_), own)
 
     def _refusal(self, now: float) -> str:
-        """A note on a refused start, unless a later start was asked for or the machine has reported since."""
+        """Tell of a start that EC2 refused, unless there was a later attempt or the machine has reported since."""
         refused = [row.refused_at for row in self._rows.values() if row.refused_at > max(row.asked_at, row.seen_at)]
         return f"; EC2 refused one {age(max(refused), now)} ago" if refused else ""
 
@@ -173,7 +171,7 @@ def _line(machine: DeployedMachine, now: float) -> str:
 
 
 def _price(machines: list[DeployedMachine]) -> float | None:
-    """USD an hour of the machines that run now, with their addresses; None if the price of a type is not known."""
+    """Return USD an hour of the running machines and their addresses; None = the price of a type is not known."""
     total = 0.0
     for machine in machines:
         if machine.is_awake:

@@ -1,11 +1,11 @@
-"""Endpoints, their configurations and models that outlive a stack or an update of it, and which of them are in use."""
+"""Finds endpoints, configurations and models that outlive a stack or an update, and tells which are still in use."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slipway.leftovers.retained_resource import RetainedResource
 
-_PAGES = {"PageSize": 100}  # the most that SageMaker gives
+_PAGES = {"PageSize": 100}  # SageMaker's maximum
 
 
 class BusyEndpointError(Exception):
@@ -16,7 +16,7 @@ class RetainedHosting:
     """The endpoints, endpoint configurations and models among these ARNs that still exist, by name."""
 
     def __init__(self, arns: Iterable[str], sagemaker: Any) -> None:
-        # SageMaker writes ARNs in lower case and keeps the case of names, so names come from its lists.
+        # SageMaker writes ARNs in lower case but keeps the case of names, so the names come from its lists.
         self._arns = {arn.lower() for arn in arns}
         self._sagemaker = sagemaker
         self._endpoints = self._existing("list_endpoints", "Endpoint")
@@ -32,10 +32,10 @@ class RetainedHosting:
         yield from map(self._model, self._models)
 
     def unused(self, in_stack: set[str]) -> Iterator[RetainedResource]:
-        """The configurations, then the models, that neither the stack nor an endpoint uses.
+        """Yield the configurations, then the models, that neither the stack nor an endpoint uses.
 
-        in_stack: names of the stack's own resources, in lower case. After SageMaker has rolled back by itself, an
-        endpoint may run on a configuration that is no longer in the stack. Raises BusyEndpointError.
+        in_stack: names of the stack's own resources, in lower case. That is not enough: after SageMaker has rolled
+        back by itself, an endpoint may use a configuration that is not in the stack. Raises BusyEndpointError.
         """
         used = {self._configuration_of(endpoint).lower() for endpoint in self._endpoints} | in_stack
         kept = [name for name in self._configurations if name.lower() in used]

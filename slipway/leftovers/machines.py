@@ -8,13 +8,13 @@ from slipway.leftovers.retained_resource import RetainedResource
 
 
 def retained_machines(deployment: str, ec2: Any) -> Iterator[RetainedResource]:
-    """The machines of a deployment that has no stack. Their disks are deleted with them."""
+    """Yield the machines of a deployment that has no stack. Their disks are deleted with them."""
     for each in tagged_instances(deployment, ec2):
         yield _machine(each["InstanceId"], each["State"]["Name"], ec2)
 
 
 def retained_disks(deployment: str, ec2: Any) -> Iterator[RetainedResource]:
-    """Disks that are not attached to any machine."""
+    """Yield the deployment's disks that are not attached to any machine."""
     for each in loose_volumes(deployment, ec2):
         yield _disk(each["VolumeId"], each["Size"], ec2)
 

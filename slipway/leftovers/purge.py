@@ -1,4 +1,4 @@
-"""Shows the resources that a destroy retains, asks, and removes them."""
+"""Shows the resources that a destroy or an update left behind, asks, and removes them."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ def run(deployment: str, region: str | None, *, sure: bool) -> int:
 
 
 def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
-    """Show the retained resources, ask, remove them.
+    """Show the retained resources, ask for confirmation, and remove them.
 
-    ask: prompts and returns the answer; None = remove without asking. Returns the exit status: 0 if nothing is left, 1
-    after a problem, 2 if a foreign stack has that name. Problems are printed as one sentence.
+    ask: shows a prompt and returns the answer; None = remove without asking. Returns the exit status: 0 if nothing is
+    left, 1 after a problem, 2 if the stack of that name is not Slipway's. A problem is printed as one sentence.
     """
     try:
         return _purge(deployment, clients, ask)
@@ -49,7 +49,7 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
 def ask_on_terminal(prompt: str) -> str:
     """Prompt on the terminal. Raises PurgeError if there is none."""
     if not sys.stdin.isatty():
-        raise PurgeError("Standard input is not a terminal: nothing was removed; --yes removes without asking.")
+        raise PurgeError("Nothing was removed: there is no terminal to ask on. Use --yes to remove without asking.")
     try:
         return input(prompt)
     except EOFError:
@@ -67,7 +67,7 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
     for arn in unknown:
-        print(f"not removed, as it is none of Slipway's own: {arn}")
+        print(f"not removed, because Slipway does not create this kind of resource: {arn}")
     earlier = f"earlier stacks and updates of {deployment}" if stack else deployment
     if not resources:
         why = (
@@ -81,9 +81,9 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     _show(resources)
     if protecting := [each.protected for each in resources if each.protected]:
         raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
-    print("\nNothing brings it back.")
+    print("\nRemoved resources cannot be restored.")
     if ask and ask(f"Type {deployment} to remove all of it: ").strip() != deployment:
-        raise PurgeError("That is not its name; nothing was removed.")
+        raise PurgeError(f"The answer is not {deployment}; nothing was removed.")
     for each in resources:
         each.remove()
         print(f"removed {each.kind} {each.name}")
@@ -91,8 +91,9 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
 
 
 def _demand_settled(deployment: str, status: str) -> None:
-    """Raise PurgeError during an update, which needs resources that no endpoint uses yet, and after a failed one, which
-    may continue or roll back.
+    """Raise PurgeError during an update and after a failed update.
+
+    An update needs resources that no endpoint uses yet, and a failed update may continue or roll back.
     """
     if status.endswith("IN_PROGRESS"):
         raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")

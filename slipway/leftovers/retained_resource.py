@@ -1,4 +1,4 @@
-"""A resource that CloudFormation retained."""
+"""A resource that CloudFormation retained, with the call that removes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetainedResource:
-    """One retained resource.
+    """A retained resource.
 
-    holds: its content in words. protected: the command that lifts its deletion protection; None = it is not protected.
+    holds: its content or its state, in words. protected: the command that lifts its deletion protection; None = it is
+    not protected.
     """
 
     kind: str

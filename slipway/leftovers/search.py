@@ -14,14 +14,14 @@ from slipway.leftovers.retained_resource import RetainedResource
 from slipway.shared.aws_clients import Clients
 from slipway.shared.sizes import size
 
-_MOST_COUNTED = 100_000  # a bucket is listed in pages of 1,000
+_MOST_COUNTED = 100_000  # versions in a bucket; each call lists 1,000 of them
 _TABLES = {"jobs": "table: jobs and short answers", "usage": "table: what keys have used"}
 _UNKNOWN_TABLE = f"table: its tag {CONTENT_TAG} is missing, so what it holds is not known"
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
-_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # a leftover only if its stack is gone
-_OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # EC2 itself tells which of them still exist
+_API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # left over only if the stack is gone
+_OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # only EC2 tells which of them still exist
 
 _Tagged = dict[str, dict[str, str]]  # tags by ARN
 
@@ -31,7 +31,7 @@ class RemovalError(Exception):
 
 
 def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
-    """The resources with the tag of a deployment that has no stack, and the tagged ARNs of a kind not known here.
+    """Find the tagged resources of a deployment that has no stack, and the tagged ARNs of an unknown kind.
 
     Resources that run, and so cost money, come first.
     """
@@ -54,14 +54,14 @@ def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
     arns, in_stack = _tagged(deployment, clients("resourcegroupstaggingapi")), _in_stack(deployment, clients)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
-    # Only leftovers are described: counting the versions in a live bucket takes minutes.
+    # Only leftovers are described, because counting the versions in a live bucket takes minutes.
     left = {arn: tags for arn, tags in arns.items() if arn not in hosting and _name_in(arn) not in in_stack}
     stored, _ = _stored(left, clients)
     return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
 
 
 def _stored(tagged: _Tagged, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
-    """Buckets, tables and log groups, and the ARNs of a kind not known here."""
+    """Describe buckets, tables and log groups, and list the ARNs of an unknown kind."""
     known: list[RetainedResource] = []
     unknown = []
     for arn, tags in tagged.items():
@@ -87,7 +87,7 @@ def _name_in(arn: str) -> str:
 
 
 def _in_stack(deployment: str, clients: Clients) -> set[str]:
-    """The names of the stack's resources, in lower case."""
+    """Return the names of the stack's resources, in lower case."""
     pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
     ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
     return {physical_id.rpartition("/")[2].lower() for physical_id in ids}

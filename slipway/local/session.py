@@ -130,7 +130,7 @@ def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str
 
 
 def _question(resolution: Resolution) -> str:
-    """The key of a question that the engine takes: a chat if the model is known to have a chat template."""
+    """Return the kind of question to ask: a chat if the model is known to have a chat template."""
     if "messages" in resolution.bodies and resolution.openai_facts.get("chat_template"):
         return "messages"
     if "num_samples" in resolution.parameters:
@@ -155,9 +155,9 @@ def _check_weights(weights: Path, hosting: Hosting) -> None:
 
 
 def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
-    """Variables with which the operator's verbs, the CDK and the calls in our documentation work in another shell.
+    """Return the variables by which the operator's verbs, the CDK and our documentation's calls work in another shell.
 
-    The key is the deployer's, who may do everything here, also call the API.
+    The key is that of the local cloud's deployer, who may do everything, including calls of the API.
     """
     return {
         "API_URL": client.url,
@@ -190,7 +190,7 @@ def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> 
 
 
 def _playground(cloud: LocalCloud, name: str, region: str, port: int | None) -> SigningProxy:
-    """The page, also for a deployment that does not serve it. Its calls are signed with the deployer's key."""
+    """Make the playground's proxy, also for a deployment without a playground. It signs with the deployer's key."""
     stack = find_stack(name, lambda service: cloud.client(service, region=region))
     key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
     return proxy_for(stack, DeployedApi(stack, key), port, f"local {name}")

@@ -32,8 +32,7 @@ def summary(files: Sequence[HubFile]) -> dict[str, str]:
 
 
 def differences(locked: Mapping[str, str], objects: Mapping[str, int]) -> Iterator[str]:
-    """How a bucket differs from the lock: files that are missing or have another size, and weights that the lock
-    lacks.
+    """Yield the bucket's differences from the lock: missing files, other sizes, and weights that the lock lacks.
 
     objects: sizes by path. Empty files are not staged, so they are ignored.
     """

@@ -19,7 +19,7 @@ _LONGEST_TEXT = 100
 
 
 def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], int]:
-    """Metadata by key, and the number of parameters in this file. Of a long array only the length is kept.
+    """Read the metadata by key, and the number of parameters in this file. A long array is replaced by its length.
 
     Raises UnreadableModelError, and the errors of `read`.
     """
@@ -52,11 +52,11 @@ def short_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Facts of `ModelShape`, with the architecture in GGUF's own word; None = the file does not tell."""
+    """Return facts of `ModelShape`, with the architecture as GGUF names it; None = the file does not tell."""
     architecture = str(metadata.get("general.architecture", ""))
 
     def each_of(name: str) -> list[int]:
-        """One number for all layers, or one for each."""
+        """Return the numbers under this key: one for all layers, or one for each layer."""
         found = metadata.get(f"{architecture}.{name}")
         return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, int)]
 

@@ -76,7 +76,7 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
 
 
 def source_of(content: Mapping[str, Any]) -> str:
-    """The source of the content, in words. It includes the model's present name there, if that is another."""
+    """Name the source of the content, and the model's present name there if it has changed."""
     name = content["renamed_to"]
     return f"{content['source']}, where it is named {name} now" if name else str(content["source"])
 
@@ -163,7 +163,7 @@ def _demand_same_model(manifest: Manifest, model: Model) -> None:
 
 
 def _named_file(deployment: Deployment) -> list[str] | None:
-    """The GGUF file that llama.cpp is told to load, if the repository has several."""
+    """Return patterns of the GGUF file that the settings name, and of the files beside it; None = no file is named."""
     given = deployment.serving.environment
     named = next((given[name] for name in given if re.fullmatch(r"SM_LLAMA_?CPP_HF_FILE", name)), None)
     return [re.sub(r"-\d{5}(?=-of-\d{5}\.gguf$)", "-*", named), "*.json", "*.jinja"] if named else None
@@ -198,7 +198,7 @@ def _config(model: ModelFiles) -> dict[str, Any]:
 def _facts(
     model: ModelFiles, config: Mapping[str, Any], loaded: Sequence[HubFile]
 ) -> tuple[dict[str, Any], str | None, dict[str, int] | None]:
-    """The facts, the name of a quantization of unknown size, and bytes by type."""
+    """Return the facts, the name of a quantization whose size is not known, and the bytes by type."""
     quantization, block, packing = quantization_of(config)
     facts = facts_of(config) | {"quantization": quantization, "quantization_block": block}
     weights = _weights(model, loaded, quantization)
@@ -224,7 +224,7 @@ def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | N
 
 
 def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:
-    """Parameters from the size of pickle files, which hold little but weights in the type of config.json."""
+    """Compute the parameters from the size of pickle files, which hold almost only weights in config.json's type."""
     if facts["quantization"] or not facts["dtype"]:
         return None
     return round(sum(file.size for file in loaded) / BYTES_PER_PARAMETER[facts["dtype"]])

@@ -136,7 +136,7 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(f"{path} of {model.place} is not JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise UnreadableModelError(f"{path} of {model.place} holds no object, but {type(content).__name__}.")
+        raise UnreadableModelError(f"{path} of {model.place} must hold a JSON object, not {type(content).__name__}.")
     return content
 
 

@@ -245,7 +245,7 @@ def _hardware(stack: DeployedStack, resolution: Resolution) -> tuple[Placement, 
     placements = {each.instance.type: each for each in resolution.placements}
     if others := running.keys() - placements.keys():
         problem = f"{stack.name} runs on {', '.join(sorted(others))}, which its file does not name"
-        raise LoadTestError(f"{problem}: deploy the file, or take the one that was deployed.")
+        raise LoadTestError(f"{problem}: deploy the file, or use the file that was deployed.")
     most = max(placements.values(), key=lambda each: running[each.instance.type])
     prices = {name: each.instance.usd_per_hour or each.instance.ec2_usd_per_hour for name, each in placements.items()}
     costs = [(prices[name] or 0) * count for name, count in (running or {most.instance.type: 1}).items()]

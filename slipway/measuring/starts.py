@@ -1,4 +1,4 @@
-"""Measures how long a start takes: of a sleeping endpoint or machine, by its first request, or of the last deploy."""
+"""Measures how long a start takes: from the first request to a sleeping endpoint or machine, or in the last deploy."""
 
 import re
 import time
@@ -44,8 +44,8 @@ def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop
     running = hosting_of(stack).running.total()
     if running or status not in ("InService", "Stopped"):
         raise AwakeError(
-            f"--from-zero: {stack.name} is {status}, and {running} of its instances run: only what sleeps can start; "
-            "docs/measuring.md says what puts a deployment to sleep."
+            f"--from-zero: {stack.name} must be asleep, but is {status} (running instances: {running}); "
+            "docs/measuring.md says how to put a deployment to sleep."
         )
     begin, started_at, ready = time.monotonic(), time.time(), 0.0
     job = api.call("POST", "jobs", body_of(prompt, stack.bodies))
@@ -71,7 +71,7 @@ def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop
 
 
 def of_deploy(stack: DeployedStack) -> Start | None:
-    """The start of the endpoint at the last change by CloudFormation; None = not known, or there is no endpoint."""
+    """Measure the endpoint's start in CloudFormation's last change; None = not known, or there is no endpoint."""
     at = {each["ResourceStatus"]: each["Timestamp"].timestamp() for each in _last_change(stack)}
     ready = at.get("CREATE_COMPLETE") or at.get("UPDATE_COMPLETE")
     if ready is None or len(at) < 2:
@@ -83,7 +83,8 @@ def of_deploy(stack: DeployedStack) -> Start | None:
         return None
     watch = 0.0 if "CREATE_COMPLETE" in at else _watch(stack)
     parts = _parts(stack, log, begin, ready - begin - watch)
-    if "UPDATE_COMPLETE" in at:  # which says when the old instances were gone: when the new ones served, nothing does
+    # The event of an update comes when the old instances are gone. No event tells when the new ones began to serve.
+    if "UPDATE_COMPLETE" in at:
         parts[_LOAD_AND_REST] = parts.pop("load")
         parts |= {"watch of the alarms": round(watch, 1)} if watch else {}
     return Start("deploy", parts)
@@ -95,8 +96,9 @@ def _status(api: DeployedApi) -> str:
 
 
 def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -> dict[str, float]:
-    """The parts of a start. ready: seconds until it took requests. AWS shows no moment before the container's first
-    line.
+    """Return the seconds of each part of a start. ready: seconds until it took requests.
+
+    AWS shows no moment before the container's first line.
     """
     if log is None:
         return {"until it serves": round(ready, 1)}
@@ -108,13 +110,13 @@ def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -
 
 
 def _watch(stack: DeployedStack) -> float:
-    """Seconds for which SageMaker watched the alarms of the last update; 0 = it did not wait for alarms."""
+    """Return the seconds for which SageMaker watched the alarms in the last update; 0 = it did not wait for alarms."""
     policy = ((stack.endpoint or {}).get("LastDeploymentConfig") or {}).get("BlueGreenUpdatePolicy") or {}
     return float(policy.get("TerminationWaitInSeconds", 0))
 
 
 def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
-    """Events of the endpoint, the newest first, of the last operation by CloudFormation."""
+    """Yield the endpoint's events in CloudFormation's last operation, the newest first."""
     pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.name)
     has_begun = False
     for event in (event for page in pages for event in page["StackEvents"]):
@@ -127,7 +129,7 @@ def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
 
 
 def _streams(stack: DeployedStack, since: float) -> list[str]:
-    """Log streams of containers that began in this time. Older containers still write during an update."""
+    """Return the log streams that began after `since`: during an update, older containers still write, too."""
     pages = (
         stack.clients("logs")
         .get_paginator("describe_log_streams")
@@ -143,7 +145,7 @@ def _streams(stack: DeployedStack, since: float) -> list[str]:
 
 
 def _log(stack: DeployedStack, since: float, until: float, streams: Sequence[str] = ()) -> _Log | None:
-    """The moments; None = no line was written in this time, or there is no log. streams: empty = all."""
+    """Read the moments of a start; None = no line was written in this time, or no log exists. streams: empty = all."""
     chosen = {"logStreamNames": list(streams)} if streams else {}
     pages = (
         stack.clients("logs")
@@ -161,7 +163,7 @@ def _log(stack: DeployedStack, since: float, until: float, streams: Sequence[str
     if not events:
         return None
     fetched = (match for event in events if (match := _FETCHED.search(event["message"])))
-    # Each worker of a tensor-parallel model tells of the same files.
+    # Each worker of a tensor-parallel model logs the same files.
     return _Log(
         min(event["timestamp"] for event in events) / 1000, max((float(each[1]) for each in fetched), default=0)
     )

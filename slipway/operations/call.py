@@ -1,4 +1,4 @@
-"""Asks a deployed model, signed as its callers sign."""
+"""Sends one prompt to a deployed model, signed as callers sign."""
 
 import json
 import sys
@@ -14,10 +14,10 @@ from slipway.stack.prompt import request_body, text_of
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How to ask.
+    """Options of `call`.
 
-    as_job: by POST /jobs. chat: as a message. max_tokens: of the answer; None = the deployment's default. as_json:
-    print the whole answer. timeout: seconds to wait for a job.
+    as_job: submit a job. chat: send a chat message. max_tokens: the limit of the answer; None = the deployment's
+    default. as_json: print the whole answer. timeout: seconds to wait for a job.
     """
 
     as_job: bool = False
@@ -42,7 +42,7 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
         print(notice, file=sys.stderr)
     answer = api.call("POST", "jobs" if options.as_job else "generate", body)
     if answer.status >= 400:
-        advice = f" (again in {answer.retry_after} s)" if answer.retry_after else ""
+        advice = f" (try again in {answer.retry_after} s)" if answer.retry_after else ""
         print(f"{answer.problem}{advice}", file=sys.stderr)
         return 1
     # If the answer takes too long, POST /generate answers 202 with a job.
@@ -52,7 +52,7 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
 
 
 def sleep_notice(description: ApiAnswer) -> str | None:
-    """The notice for a caller who must wait for machines, from the answer of GET /endpoint.
+    """Return a notice if the caller must wait for a machine's start. description: the answer of GET /endpoint.
 
     Returns None if a machine is awake, or if the deployment has none.
     """
@@ -60,12 +60,14 @@ def sleep_notice(description: ApiAnswer) -> str | None:
         return None
     usual = description.content["start"]["usual_seconds"]
     if description.content["status"] == "Failed":
-        return f"No machine is awake, and the last start failed; it is tried again each minute, and takes {usual} s."
+        return (
+            f"No machine is awake, and the last start failed. It is tried again each minute; a start takes {usual} s."
+        )
     return f"No machine is awake; one starts for this call, which usually takes {usual} s."
 
 
 def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], ApiAnswer]) -> int:
-    """Print the job's output or its error. Returns the exit status. fetch: gets a large output by its link."""
+    """Print the job's output or its error, and return the exit status. fetch: gets a large output by its link."""
     if job["status"] == "succeeded":
         answer = fetch(job["output_url"]) if "output_url" in job else ApiAnswer(200, job["output"])
         if answer.status < 400:
@@ -73,7 +75,7 @@ def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], A
         print(f"The output of job {job['id']} can't be fetched: {answer.problem}", file=sys.stderr)
         return 1
     if job["status"] in OPEN_JOB:
-        print(f"The job {job['id']} is {job['status']} after {options.timeout} s; it goes on.", file=sys.stderr)
+        print(f"The job {job['id']} is still {job['status']} after {options.timeout} s; it continues.", file=sys.stderr)
     else:
         error = job.get("error", {})
         print(f"The job {job['id']} is {job['status']}: {error.get('code')}: {error.get('message')}", file=sys.stderr)

@@ -40,15 +40,16 @@ def _list(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: b
     print_table(_HEADER, [row for key in found for row in _rows(key)])
     for dead in (each for each in values if not each.opens):
         fix = f"python -m slipway keys revoke {stack.name} {dead.id}"
-        print(f"{dead.id} of {dead.name} opens nothing: it is disabled, or in no usage plan of this deployment. {fix}")
+        problem = "is refused by the API: it is disabled, or not in its key's usage plan"
+        print(f"{dead.id} of {dead.name} {problem}. Revoke it: {fix}")
     return 0
 
 
 def _create(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: bool) -> int:
     key = keys.key(name)
     if living := [each for each in keys.values() if each.name == key.name and each.opens]:
-        fix = f"rotate it (python -m slipway keys rotate {stack.name} {key.name}) or revoke that one first"
-        raise KeysError(f"{key.name} has a value already ({living[0].id}); {fix}.")
+        fix = f"rotate it (python -m slipway keys rotate {stack.name} {key.name}), or revoke that value first"
+        raise KeysError(f"{key.name} has a value already ({living[0].id}): {fix}.")
     return _made(stack, *keys.create(key), "", as_json=as_json)
 
 
@@ -57,9 +58,9 @@ def _rotate(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json:
     old = [each for each in keys.values() if each.name == key.name and each.opens]
     if len(old) != 1:
         fix = f"revoke one of {', '.join(each.id for each in old)}" if old else "create it"
-        raise KeysError(f"{key.name} has {len(old)} values, and a rotation needs one: {fix} first.")
+        raise KeysError(f"{key.name} must have one value to be rotated, but has {len(old)}: {fix} first.")
     advice = (
-        f"The old value, {old[0].id}, works on. When every caller has the new one, revoke the old: "
+        f"The old value, {old[0].id}, still works. When every caller has the new one, revoke the old: "
         f"python -m slipway keys revoke {stack.name} {old[0].id}"
     )
     return _made(stack, *keys.create(key), advice, as_json=as_json)
@@ -70,7 +71,7 @@ def _made(stack: DeployedStack, made: KeyValue, value: str, advice: str, *, as_j
         print(json.dumps({"key": made.name, "id": made.id, "value": value}))
     else:
         print(value)
-        text = f"The value of {made.name} ({made.id}) for {stack.api_url}: it is shown this once, so keep it now."
+        text = f"This is the value of {made.name} ({made.id}) for {stack.api_url}. It is shown only once: keep it now."
         print(text, file=sys.stderr)
     if advice:
         print(advice, file=sys.stderr)
@@ -81,7 +82,7 @@ def _revoke(stack: DeployedStack, keys: DeployedKeys, given: str | None, as_json
     value = keys.to_revoke(given)
     keys.revoke(value)
     done = {"key": value.name, "id": value.id, "revoked": True}
-    print(json.dumps(done) if as_json else f"{value.id} of {value.name} is revoked and opens nothing any more.")
+    print(json.dumps(done) if as_json else f"{value.id} of {value.name} is revoked: the API refuses it.")
     return 0
 
 
@@ -114,7 +115,7 @@ def _rows(key: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _last_used(stack: DeployedStack) -> dict[str, Counts]:
-    """The counts of this month and the last one, by owner."""
+    """Return each owner's counts of this month, else of the last month."""
     today = datetime.now(UTC)
     this, last = today, today.replace(day=1) - timedelta(days=1)
     found = counts_of(stack, last)

@@ -1,4 +1,4 @@
-"""Why a deployment failed last: AWS's own reason, the cause in words, the last lines of the model's log."""
+"""Tells why a deployment failed last: AWS's own reason, the cause in words, the last lines of the model's log."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,10 @@ from slipway.stack.deployed_stack import DeployedStack
 
 # The first match wins. The words are searched in AWS's reason and in the container's lines.
 _CAUSES = (
-    (r"sufficient.{0,30}capacity|unable to provision", "AWS has none of that type now: try another, or later"),
+    (
+        r"sufficient.{0,30}capacity|unable to provision",
+        "AWS has no free instance of the type: try later, or use another type",
+    ),
     (
         r"(Resource|Service|Vcpu)LimitExceeded|service limit|vCPU limit|quota",
         "the account's quota is too small: python -m slipway doctor {name} names it",
@@ -22,7 +25,7 @@ _CAUSES = (
     ),
     (
         r"CUDA out of memory|OutOfMemoryError|out of memory|ended with status 137",
-        "weights and cache do not fit: a smaller max_model_len, a larger type, or a smaller model",
+        "weights and cache do not fit the memory: lower max_model_len, or use a larger type or a smaller model",
     ),
     (
         r"gated repo|GatedRepo|huggingface\.co.{0,80}(401|403)|(401|403).{0,80}huggingface\.co",
@@ -31,20 +34,20 @@ _CAUSES = (
     (r"no space left on device", "the disk is too small: raise hosting.volume_size_in_gb"),
     (
         r"could not connect to the endpoint|could not resolve host|name resolution|network is unreachable",
-        "the machine does not get out: give security.vpc subnets that lead to the internet",
+        "the machine does not reach the internet: use subnets in security.vpc that lead there",
     ),
     (
         r"WaitCondition timed out",
         "a machine was not set up in time: fix the error in its log, or raise hosting.startup_timeout_in_seconds",
     ),
-    (r"\balarms?\b", "the new instances answered badly: an alarm took the update back"),
+    (r"\balarms?\b", "an alarm went off because of the new instances, so the update was rolled back"),
     (
         r"ping health check",
-        "the container ended, or was too slow: mend serving by its lines, or raise hosting.startup_timeout_in_seconds",
+        "the container ended or was too slow: fix the error in its log, or raise hosting.startup_timeout_in_seconds",
     ),
 )
-END_OF_LOG = "The end of its log:"  # what a machine sends CloudFormation after its set-up failed (user_data.sh)
-_SENDER = "' for uniqueId: "  # CloudFormation's words after it
+END_OF_LOG = "The end of its log:"  # a machine sends this to CloudFormation after its set-up failed (user_data.sh)
+_SENDER = "' for uniqueId: "  # CloudFormation's words after the machine's text
 _BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
 
 
@@ -52,8 +55,8 @@ _BEGINNINGS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
 class Failure:
     """Why a deployment failed.
 
-    reason: AWS's own words. cause: in plain words; "" = not known. lines: the last relevant lines of the model's
-    log.
+    reason: AWS's own words. cause: the cause and the fix in plain words; "" = not known. lines: the last relevant
+    lines of the model's log.
     """
 
     reason: str
@@ -62,7 +65,7 @@ class Failure:
 
 
 def last_failure(stack: DeployedStack) -> Failure | None:
-    """The last failure; None if the hosting reports no failure and the stack's last operation succeeded."""
+    """Find the last failure; None = the hosting reports none, and the stack's last operation succeeded."""
     hosting = hosting_of(stack)
     reason = hosting.failure
     if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
@@ -75,14 +78,15 @@ def last_failure(stack: DeployedStack) -> Failure | None:
 
 
 def cause_of(name: str, reason: str, lines: list[str]) -> str:
-    """The cause in plain words. The log's lines come first: they say more than a failed health check or wait."""
+    """Return the cause in plain words; "" = not known. The reason and the log's lines are searched for known words."""
     said = "\n".join([reason, *lines])
     return next((words.format(name=name) for pattern, words in _CAUSES if re.search(pattern, said, re.I)), "")
 
 
 def reasons(stack: str, client: Any) -> Iterator[str]:
-    """Reasons of the failures in the last operation on a stack, the first one first. Failures that only follow from
-    others are left out.
+    """Yield the reasons of the failures in the last operation on a stack, the first failure first.
+
+    Failures that only follow from other failures are left out.
     """
     failed = [
         f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
@@ -93,7 +97,7 @@ def reasons(stack: str, client: Any) -> Iterator[str]:
 
 
 def _last_operation(stack: str, client: Any) -> Iterator[dict[str, Any]]:
-    """The events of the last operation, the newest first."""
+    """Yield the events of the last operation, the newest first."""
     pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
     for event in (event for page in pages for event in page["StackEvents"]):
         yield event

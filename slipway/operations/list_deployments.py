@@ -25,7 +25,7 @@ def _list(region: str | None, *, as_json: bool) -> int:
         print(json.dumps(found, indent=2))
         return 0
     if here := local_cloud(clients):
-        print(f"The local cloud at {here}: nothing is spent here, and the prices are those of AWS.", file=sys.stderr)
+        print(f"This is the local cloud at {here}: the prices are AWS's, and nothing is spent.", file=sys.stderr)
     if not found:
         print(f"Slipway has deployed nothing in {clients('sts').meta.region_name}.", file=sys.stderr)
         return 0
@@ -41,7 +41,11 @@ def _list(region: str | None, *, as_json: bool) -> int:
 
 
 def _content(stack: DeployedStack) -> dict[str, Any]:
-    """mode: None = the stack does not tell it, and `cost` says so. usd_per_hour: of what runs now; None = not known."""
+    """Return the members of one deployment.
+
+    mode: None = the stack does not tell it, and `cost` says so. usd_per_hour: the price of what runs now; None = not
+    known.
+    """
     content: dict[str, Any] = {"name": stack.name, "status": stack.status, "serves": stack.serves}
     try:
         hosting = hosting_of(stack)

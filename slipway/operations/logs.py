@@ -1,4 +1,4 @@
-"""Shows the log of a deployment's containers or machines, of its functions or of its API."""
+"""Shows the log of a deployment's containers, machines, functions or API."""
 
 import re
 import sys
@@ -24,11 +24,11 @@ _LATE_IN_MS = 30_000  # events of several streams arrive out of order
 
 @dataclass(frozen=True)
 class LogOptions:
-    """Which lines to show.
+    """Options of `logs`.
 
     source: container, functions, access, a part of a machine, or the handler of one function, such as generate.
-    since: an age, such as 30s, 15m, 2h or 7d. follow: until Ctrl-C. everything: include Lambda's own lines and the
-    metrics in the functions' logs.
+    since: the age of the oldest line, such as 30s, 15m, 2h or 7d. follow: show new lines until Ctrl-C. everything:
+    include Lambda's own lines and the metrics in the functions' logs.
     """
 
     source: str = CONTAINER
@@ -69,14 +69,14 @@ def _show(stack: DeployedStack, options: LogOptions) -> int:
         seen = {event_id: when for event_id, when in seen.items() if when >= start}
         time.sleep(_LOOK_INTERVAL_IN_SECONDS)
     if not shown:
-        print(f"nothing in the last {options.since}; --since looks further back", file=sys.stderr)
+        print(f"There is no line from the last {options.since}; --since looks further back.", file=sys.stderr)
         if options.source in (CONTAINER, *parts) and (failure := last_failure(stack)):
             print(*filter(None, [failure.reason, *failure.lines, failure.cause]), sep="\n", file=sys.stderr)
     return 0
 
 
 def _label(event: dict[str, Any], source: str, parts: Sequence[str]) -> str | None:
-    """The source, or the stream of a machine's part, such as `i-0a1b/worker`; None = the line is of another part."""
+    """Return the source, or a machine's stream such as `i-0a1b/worker`; None = the line is of another part."""
     if not parts or source not in (CONTAINER, *parts):
         return source
     stream = str(event["logStreamName"])
@@ -88,7 +88,7 @@ def _seconds(age: str) -> int:
 
 
 def log_groups(stack: DeployedStack, source: str) -> dict[str, str]:
-    """Log groups, each with the name of its source; empty if the deployment has no such source."""
+    """Return the log groups with the names of their sources; empty if the deployment has no such source."""
     hosting = hosting_of(stack)
     if source in (CONTAINER, *hosting.log_parts):
         return {hosting.log_group: source}
@@ -106,7 +106,7 @@ def _access_log_group(stack: DeployedStack) -> str | None:
 
 
 def _events(groups: dict[str, str], logs: Any, start: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """The events since `start`, in milliseconds of the epoch; the oldest first."""
+    """Yield the events since `start`, the oldest first. start: milliseconds since the epoch."""
     found = []
     for group, source in groups.items():
         try:

@@ -30,7 +30,10 @@ def show(stack: DeployedStack, *, as_json: bool) -> int:
 
 
 def state_of(stack: DeployedStack) -> dict[str, Any]:
-    """The object that `--json` prints. None or an absent member = not known, or not there; `gone` = no longer there."""
+    """Make the object that `--json` prints.
+
+    None or an absent member: not known, or the deployment has none. `gone`: it was deleted.
+    """
     hosting, failure = hosting_of(stack), last_failure(stack)
     return {
         "name": stack.name,
@@ -49,7 +52,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
 
 
 def _unless_gone(count: Callable[[], Any]) -> Any:
-    """The count, or `gone`: after a failed destroy the queue or the table may be deleted."""
+    """Return the count, or `gone` if its queue or table was deleted, for example by a destroy that failed later."""
     try:
         return count()
     except ClientError as error:
@@ -59,7 +62,7 @@ def _unless_gone(count: Callable[[], Any]) -> Any:
 
 
 def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
-    """Counts of messages. `backlog`: jobs that wait in another queue."""
+    """Count the messages of the job queue. `backlog`: the jobs that wait in SageMaker's own queue."""
     if "JobQueue" not in stack.outputs:
         return {}
     sqs = stack.clients("sqs")
@@ -75,7 +78,7 @@ def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
 
 
 def _open_jobs(stack: DeployedStack) -> int | None:
-    """The number of rows that the sweeper still watches; None if the deployment takes no jobs."""
+    """Count the jobs that have not ended, which the sweeper watches; None = the deployment takes no jobs."""
     if "JobTable" not in stack.outputs:
         return None
     request = {"TableName": stack.outputs["JobTable"], "IndexName": "by_due", "Select": "COUNT"}

@@ -1,4 +1,4 @@
-"""Shows what each key of a deployed API has used in a month, and its share of the cost."""
+"""Shows the usage of each key of a deployed API in a month, and its share of the cost."""
 
 import json
 import sys
@@ -12,13 +12,13 @@ from slipway.stack.key_counts import Counts, counts_of, owner_of_key
 from slipway.stack.keys import DeployedKeys, KeysError
 
 _HEADER = ("key", "owner", "requests", "errors", "tokens in", "tokens out", "open", "USD")
-_OTHERS = "others"  # the stack's own key, keys made by hand, and names that the deployment has no more
+_OTHERS = "others"  # the stack's own key, keys made by hand, and names that the deployment has dropped
 
 
 def run(deployment: str, month: datetime | None, region: str | None, usd: float | None, *, as_json: bool) -> int:
     """Print the table.
 
-    month: its first moment in UTC; None = this month. usd: the month's cost from the bill; None = estimate it.
+    month: the month's first moment in UTC; None = this month. usd: the month's cost from the bill; None = estimate it.
     """
 
     def verb(stack: DeployedStack) -> int:
@@ -79,7 +79,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
-    """USD of the month until now, None = not known; and the assumptions of the estimate."""
+    """Estimate the month's USD until now, and say how. None = the cost is not known."""
     if stack.local_cloud:
         return None, "nothing is spent on the local cloud; give an amount with --usd"
     price = hosting_of(stack).state()["usd_per_hour"]
@@ -92,7 +92,7 @@ def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:
 
 
 def _hours(stack: DeployedStack, begun: datetime, ended: datetime) -> tuple[float, str]:
-    """The hours in which the endpoint's instances reported their load; all hours if there are no such metrics."""
+    """Count the hours in which the endpoint's instances reported metrics; without metrics, count all hours."""
     variants = (stack.endpoint or {}).get("ProductionVariants", [])
     if variants and ended > begun:
         points = stack.clients("cloudwatch").get_metric_statistics(

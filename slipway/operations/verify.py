@@ -1,4 +1,4 @@
-"""Proves by looking and by calling that a deploy or update did what it says."""
+"""Tests that a deploy or update worked: it reads the resources' states, and calls the model."""
 
 import json
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ _COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 def run(name: str, region: str | None, *, timeout: int, as_json: bool) -> int:
     """Print each check of the deployment.
 
-    timeout: seconds to wait for a job's answer, for which an endpoint at zero instances or sleeping machines must
-    first start. Returns the exit status: 0 if all checks are good, 1 if one failed, 2 if AWS could not be asked.
+    timeout: seconds to wait for a job's answer; an endpoint at zero instances or a sleeping machine must start first.
+    Returns the exit status: 0 if all checks are good, 1 if one failed, 2 if AWS could not be asked.
     """
     return with_stack(name, region, lambda stack: _verify(stack, timeout, as_json=as_json))
 
@@ -73,7 +73,8 @@ def _stack(stack: DeployedStack) -> Check:
 
 def _alarms(stack: DeployedStack) -> Check:
     on, count = alarms_on(stack)
-    on = [name for name in on if name != stack.outputs.get("IdleAlarm")]  # of a bill, which the calls below end
+    # The calls below end the idle time that this alarm reports.
+    on = [name for name in on if name != stack.outputs.get("IdleAlarm")]
     fix = "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
     return Check("alarms", not on, f"{', '.join(on)} went off" if on else f"{count}, none has gone off", fix)
 
@@ -81,7 +82,7 @@ def _alarms(stack: DeployedStack) -> Check:
 def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:
     api, body = DeployedApi(stack), request_body(_PROMPT, stack.bodies, max_tokens=_MAX_TOKENS)
     answer = api.call("POST", "generate", body)
-    if answer.status == 202:  # a model that needs more time than the gateway gives it
+    if answer.status == 202:  # the answer takes longer than API Gateway waits, so it became a job
         yield _job("POST /generate", api.ended(answer.content, timeout), timeout)
     else:
         yield Check("POST /generate", answer.status == 200, "200" if answer.status == 200 else answer.problem)
@@ -97,7 +98,7 @@ def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:
 def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
     seen = f"the job {job['id']} is {job['status']}"
     if job["status"] in OPEN_JOB:
-        return Check(name, False, f"{seen} after {timeout} s", "look whether an instance starts, or raise --timeout")
+        return Check(name, False, f"{seen} after {timeout} s", "check whether an instance starts, or raise --timeout")
     if error := job.get("error"):
         seen += f": {error.get('code')}: {error.get('message')}"
     return Check(name, job["status"] == "succeeded", seen)
@@ -108,6 +109,6 @@ def _left(stack: DeployedStack) -> Check:
     try:
         left = [f"{each.kind} {each.name}" for each in find_left(stack.name, stack.clients)]
     except BusyEndpointError:
-        return Check("left over", True, "not looked for while the endpoint is busy")
+        return Check("left over", True, "not checked while the endpoint is busy")
     bills = f"{len(left)} that bill for storage at most: {'; '.join(left)}"
     return Check("left over", True, bills if left else "nothing of earlier stacks and updates")

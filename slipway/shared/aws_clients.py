@@ -18,9 +18,9 @@ def local_cloud(clients: Clients) -> str | None:
 
 
 def clients_in(region: str | None) -> Clients:
-    """A function that makes clients of the region, each on first use. region: None = AWS_REGION, else boto3's."""
+    """Return a function that makes the region's clients, each on first use. region: None = AWS_REGION, else boto3's."""
 
-    import boto3  # takes a quarter of a second, which a check without --account does not spend
+    import boto3  # a quarter of a second, which a check without --account saves
 
     session = boto3.Session()
 

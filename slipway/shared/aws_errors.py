@@ -8,11 +8,11 @@ _BAD_CREDENTIALS = (
     "RequestExpired",
     "SignatureDoesNotMatch",
 )
-_BAD_HERE = ("InvalidClientTokenId", "UnrecognizedClientException")  # also good ones, in a region that is not enabled
+_BAD_HERE = ("InvalidClientTokenId", "UnrecognizedClientException")  # also if the account has not enabled the region
 
 
 def sentence(error: BotoCoreError | ClientError) -> str:
-    """The message to print in place of a traceback."""
+    """Return the message to print instead of a traceback."""
     if isinstance(error, NoCredentialsError):
         return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
     if isinstance(error, NoRegionError):

@@ -1,4 +1,4 @@
-"""The CDK's command, as a line for the user's shell."""
+"""The CDK's command as a line for the user's shell."""
 
 from pathlib import Path
 
@@ -8,7 +8,8 @@ _COMMAND = ROOT / "node_modules" / ".bin" / "cdk"
 
 
 def cdk(arguments: str, command: Path = _COMMAND) -> str:
-    """The line with these arguments. It begins with `make setup` if the checkout lacks the command, because `npx` would
-    offer to install another CDK.
+    """Return the line that runs the CDK with these arguments.
+
+    If the checkout lacks the CDK, the line begins with `make setup`, because `npx` would offer to install another CDK.
     """
     return f"{'' if command.exists() else 'make setup && '}npx cdk {arguments}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """End the block quietly at the first text that nobody reads; what follows it is not shown either."""
+    """End the block quietly at the first text that can't be written because the pipe's reader has left."""
     try:
         yield
         sys.stdout.flush()

@@ -1,8 +1,8 @@
-"""Sizes in words."""
+"""Sizes as text."""
 
 
 def size(count: float) -> str:
-    """Bytes in decimal units, for example `12.4 GB`."""
+    """Return a number of bytes in decimal units, for example `12.4 GB`."""
     for unit in ("kB", "MB", "GB"):
         count /= 1000
         if count < 1000:

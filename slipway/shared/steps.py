@@ -9,8 +9,9 @@ _TICK_IN_SECONDS = 0.2
 
 
 class Steps:
-    """Prints steps to stderr. On a terminal it rewrites one line while its counter ticks; elsewhere it prints a line
-    for each step.
+    """Prints steps to stderr.
+
+    On a terminal it rewrites one line as the seconds pass; otherwise it prints a line for each step.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class Steps:
             self(step)
 
     def end(self) -> None:
-        """Clear the line. May be called again."""
+        """Clear the line. A second call does nothing."""
         with self._lock:
             self._ended.set()
             if self._terminal:

@@ -1,4 +1,4 @@
-"""A table on the terminal, as plain columns where the output is no terminal, or as lines of a page."""
+"""Prints a table as wide as the terminal, or at a fixed width into a file or pipe, or returns it as lines."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -12,13 +12,16 @@ _UNLIMITED = 100_000  # characters
 
 
 def print_table(header: Sequence[str], rows: Rows, *, right: Sequence[str] = (), width: int = 240) -> None:
-    """right: the columns of numbers. width: of a file or pipe; longer rows are folded, as on a terminal."""
+    """Print a table. right: headers of the columns to align right. width: the width in a file or pipe.
+
+    Rows that are longer than the width are folded.
+    """
     console = _console()
     (console if console.is_terminal else _console(width)).print(_table(header, rows, right))
 
 
 def table_lines(header: Sequence[str], rows: Rows) -> list[str]:
-    """The same as lines without a limit. header: empty = none."""
+    """Return the table's lines without a limit of width. header: empty = no header."""
     text = StringIO()
     _console(_UNLIMITED, text).print(_table(header, rows))
     return [line.rstrip() for line in text.getvalue().splitlines()]

@@ -1,4 +1,4 @@
-"""The version of Slipway, Python and the packages, for reports of defects."""
+"""The versions of Slipway, Python and the packages, for bug reports."""
 
 import os
 import platform
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def described(root: Path) -> str:
-    """The commit of the checkout, and the versions that it runs with. root: the checkout."""
+    """Return the commit of the checkout and the versions that it runs with. root: the folder of the checkout."""
     known = commit(root)
     place = f"{known}, committed {_git(root, 'log', '-1', '--format=%cs')}" if known else "without a git checkout"
     packages = ", ".join(f"{name} {_installed(name)}" for name in ("aws-cdk-lib", "boto3"))
@@ -16,14 +16,12 @@ def described(root: Path) -> str:
 
 
 def commit(root: Path) -> str:
-    """The commit, counted from the newest tag if there is one; `-dirty` if tracked files differ; empty if not known."""
+    """Return the commit as `git describe` names it, with `-dirty` if tracked files differ; empty = not known."""
     return _git(root, "describe", "--tags", "--always", "--dirty")
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """The output of a git command; empty if git or the checkout is missing. A repository around the checkout is
-    ignored.
-    """
+    """Return the output of a git command; empty if there is no git, or no repository in `root` itself."""
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(root.parent)}
     try:
         done = subprocess.run(["git", *arguments], cwd=root, env=environment, capture_output=True, text=True)

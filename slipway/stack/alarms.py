@@ -2,11 +2,11 @@
 
 from slipway.stack.deployed_stack import DeployedStack
 
-_MOST_NAMES = 100  # of one DescribeAlarms
+_MOST_NAMES = 100  # the limit of one DescribeAlarms call
 
 
 def alarms_on(stack: DeployedStack) -> tuple[list[str], int]:
-    """The names of the alarms that have gone off, and the number of all alarms."""
+    """Return the names of the alarms that have gone off, and the number of all alarms."""
     names = stack.resources.get("AWS::CloudWatch::Alarm", [])
     pages = stack.clients("cloudwatch").get_paginator("describe_alarms")
     on = [

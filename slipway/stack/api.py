@@ -17,13 +17,13 @@ from botocore.utils import get_environ_proxies
 from slipway.stack.deployed_stack import DeployedStack
 
 OPEN_JOB = ("queued", "running")
-_TIMEOUTS_IN_SECONDS = (10, 330)  # to connect, to answer: API Gateway waits at most 300 s (api.timeout_in_seconds)
-_HOLD_IN_SECONDS = 25  # the API's own limit
+_TIMEOUTS_IN_SECONDS = (10, 330)  # for the connection and for the answer; api.timeout_in_seconds is at most 300
+_HOLD_IN_SECONDS = 25  # the API holds a request for a job at most this long
 
 
 @dataclass(frozen=True)
 class ApiAnswer:
-    """An answer of the API. content: parsed JSON, else text. retry_after: in seconds, 0 without advice."""
+    """An answer of the API. content: parsed JSON, else text. retry_after: seconds; 0 = the API gives no advice."""
 
     status: int
     content: Any
@@ -31,7 +31,7 @@ class ApiAnswer:
 
     @property
     def problem(self) -> str:
-        """An error's code and message on one line."""
+        """The status, and the error's code and message, on one line."""
         error = self.content.get("error") if isinstance(self.content, dict) else None
         text = " ".join(str(self.content).split())[:300]
         said = f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else text
@@ -39,7 +39,7 @@ class ApiAnswer:
 
 
 def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
-    """One sentence on why the deployment can't be called; None if it can."""
+    """Tell in one sentence why the deployment can't be called; None = it can."""
     if "ApiUrl" not in stack.outputs:
         return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
     if as_job and "JobTable" not in stack.outputs:
@@ -50,31 +50,32 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
 class DeployedApi:
     """The API of a complete stack. Raises boto3's errors if AWS or the API can't be reached.
 
-    credentials: botocore's; None = boto3's default. connections: how many are kept open, for as many callers at
-    once.
+    credentials: of botocore; None = boto3's default. connections: the number of connections to keep open, one for
+    each caller at the same time.
     """
 
     def __init__(self, stack: DeployedStack, credentials: Any = None, connections: int = 10) -> None:
         self.url = str(stack.api_url)
         self._region, self._key = stack.region, _key(stack)
-        # The object is kept, because it refreshes the credentials before they expire.
+        # The object itself is kept, because it refreshes the credentials before they expire.
         self._credentials = credentials or boto3.Session().get_credentials()
         self._http = _session(self.url, connections)
 
     def call(self, method: str, path: str, body: Any = None) -> ApiAnswer:
-        """Call the API with a JSON body. path: below the stage, with any query percent-encoded."""
+        """Call the API with a JSON body. path: the path below the stage; a query must be percent-encoded."""
         data = None if body is None else json.dumps(body).encode()
         return answer_of(self.send(method, path, data, {"content-type": "application/json"} if data else {}))
 
     def send(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Any:
-        """Call the API with any bytes. Returns botocore's AWSResponse: read `raw` piece by piece, or `content` at
-        once.
+        """Call the API with any bytes.
+
+        Returns botocore's AWSResponse; read `raw` piece by piece, or `content` at once.
         """
         url = f"{self.url}{path.lstrip('/')}"
         request = AWSRequest(method=method, url=url, data=data, headers=dict(headers), stream_output=True)
         if self._key:
             request.headers["x-api-key"] = self._key
-            request.headers["authorization"] = f"Bearer {self._key}"  # OpenAI's routes take it there
+            request.headers["authorization"] = f"Bearer {self._key}"  # where OpenAI's routes expect the key
         elif self._credentials:
             frozen = self._credentials.get_frozen_credentials()
             SigV4Auth(frozen, "execute-api", self._region).add_auth(request)
@@ -83,11 +84,11 @@ class DeployedApi:
         return self._http.send(request.prepare())
 
     def fetch(self, url: str) -> ApiAnswer:
-        """Get the file behind a link that the API gave."""
+        """Get the file behind a link from the API."""
         return answer_of(_session(url).send(AWSRequest(method="GET", url=url).prepare()))
 
     def ended(self, job: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The job after its end, or its state after this many seconds."""
+        """Wait for the job's end, at most this many seconds, and return the job."""
         end = time.monotonic() + seconds
         while job["status"] in OPEN_JOB and (left := end - time.monotonic()) > 0:
             answer = self.call("GET", f"jobs/{job['id']}?wait={min(_HOLD_IN_SECONDS, int(left))}")
@@ -105,7 +106,7 @@ def _session(url: str, connections: int = 1) -> URLLib3Session:
         timeout=_TIMEOUTS_IN_SECONDS,
         proxies=get_environ_proxies(url),
         max_pool_connections=connections,
-        # botocore drops urllib3's default. Without it a body may wait 40 ms for the headers' acknowledgement.
+        # botocore drops this default of urllib3. Without it a body may wait 40 ms until the headers are acknowledged.
         socket_options=[(IPPROTO_TCP, TCP_NODELAY, 1)],
     )
 
@@ -121,7 +122,7 @@ def answer_of(response: Any) -> ApiAnswer:
 
 
 def _key(stack: DeployedStack) -> str | None:
-    """The API's key; None = it has none: callers sign, and an open API ignores the signature."""
+    """Return the API's key; None = there is none: callers sign their requests, and an open API ignores signatures."""
     if "ApiKeyId" not in stack.outputs:
         return None
     gateway = stack.clients("apigateway")

@@ -1,4 +1,4 @@
-"""The lines of a model container's log that say why it failed."""
+"""Finds the lines of a model container's log that say why it failed."""
 
 import re
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ _STREAMS, _EVENTS, _SHOWN, _WIDTH = 3, 50, 5, 300
 
 
 def last_words(log_group: str, logs: Any) -> list[str]:
-    """The newest lines that name a problem, from the containers that wrote last; without one, the newest lines.
+    """Return the newest lines that name a problem, from the containers that wrote last, else the newest lines.
 
-    Empty if the log group does not exist or is empty.
+    Returns no line if the log group does not exist or is empty.
     """
     try:
         newest = logs.describe_log_streams(
@@ -37,7 +37,7 @@ def last_words(log_group: str, logs: Any) -> list[str]:
 
 
 def telling(messages: Iterable[str]) -> list[str]:
-    """The lines that tell the problem: at most five, without repetition, cut to a readable length."""
+    """Return the last lines that name a problem, else the last lines: at most five, cut, without repetition."""
     lines = [line.strip()[:_WIDTH] for message in messages for line in message.splitlines() if line.strip()]
     found = [line for line in lines if _TROUBLE.search(line)] or lines
     return list(dict.fromkeys(found))[-_SHOWN:]

@@ -1,4 +1,4 @@
-"""A deployment's stack on AWS: found by its name, with its outputs, resources, endpoint and settings."""
+"""A deployment's stack on AWS: finds it by its name, and reads its outputs, resources, endpoint and settings."""
 
 import json
 import re
@@ -20,12 +20,15 @@ _LOG_GROUP = re.compile(f"(?:{ENDPOINT_LOGS}|{MACHINE_LOGS})(.+)")
 
 
 class UnknownStackError(Exception):
-    """There is no such stack of Slipway's, or it does not tell its hosting mode; the message is one sentence."""
+    """Slipway has made no such stack, or its template does not tell the hosting mode; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """described: as CloudFormation's DescribeStacks shows it. clients: of the stack's region."""
+    """The stack of one deployment.
+
+    described: the stack as DescribeStacks shows it. clients: boto3 clients of the stack's region.
+    """
 
     described: dict[str, Any]
     clients: Clients
@@ -36,17 +39,17 @@ class DeployedStack:
 
     @property
     def status(self) -> str:
-        """CloudFormation's word, such as CREATE_COMPLETE."""
+        """CloudFormation's status of the stack, such as CREATE_COMPLETE."""
         return str(self.described["StackStatus"])
 
     @property
     def serves(self) -> str:
-        """Model and engine, for people."""
+        """The model and the engine, in words."""
         return str(self.described["Description"]).removeprefix(DESCRIPTION_PREFIX)
 
     @cached_property
     def label(self) -> StackLabel:
-        """Model and hosting mode. Raises UnknownStackError if the stack's template does not tell them."""
+        """The model and the hosting mode. Raises UnknownStackError if the stack's template does not tell them."""
         try:
             summary = self.clients("cloudformation").get_template_summary(StackName=self.name)
         except ClientError as error:
@@ -110,7 +113,7 @@ class DeployedStack:
 
     @cached_property
     def resources(self) -> dict[str, list[str]]:
-        """Physical ids of the resources that exist, by type."""
+        """The physical ids of the resources that exist, by type."""
         found: dict[str, list[str]] = {}
         pages = self.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.name)
         for each in (resource for page in pages for resource in page["StackResourceSummaries"]):
@@ -137,14 +140,14 @@ class DeployedStack:
 
     @cached_property
     def variables(self) -> dict[str, str]:
-        """The environment of the functions, which is the same for all but the authorizer and the playground's."""
+        """The environment variables that all functions share, except the authorizer and the playground's function."""
         names, functions = self.resources["AWS::Lambda::Function"], self.clients("lambda")
         found = (functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"] for name in names)
         return dict(next(variables for variables in found if "REQUEST_SCHEMA" in variables))
 
     @property
     def bodies(self) -> list[str]:
-        """The prompts that the engine takes: `inputs`, `messages`, `prompt`."""
+        """The fields in which the engine takes a prompt, such as `inputs` and `messages`."""
         return list(json.loads(self.variables["REQUEST_SCHEMA"])["bodies"])
 
 
@@ -173,7 +176,7 @@ def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
             return None
         raise
     if not _is_ours(described):
-        raise _unknown(name, "Slipway has not made the stack of that name", clients)
+        raise _unknown(name, "Slipway has not made the stack of this name", clients)
     return DeployedStack(described, clients)
 
 

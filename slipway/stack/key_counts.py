@@ -1,4 +1,4 @@
-"""Reads what the callers of a deployed API have used, as the functions count it (`inference_api.keys.usage_row`)."""
+"""Reads the usage of a deployed API's callers, as the functions count it (`inference_api.keys.usage_row`)."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from slipway.stack.deployed_stack import DeployedStack
 
 
 class Counts(NamedTuple):
-    """Counts of one month. charged: tokens that count against limits. last_used: in seconds of the epoch, 0 = never."""
+    """Counts of one month. charged: tokens that count against limits. last_used: seconds since the epoch; 0 = never."""
 
     requests: int = 0
     errors: int = 0
@@ -24,7 +24,7 @@ class Counts(NamedTuple):
 
     @property
     def open(self) -> int:
-        """Tokens charged for calls and jobs whose use is not counted yet."""
+        """The tokens that are charged for calls and jobs whose use is not counted yet."""
         return self.charged - self.tokens
 
     def plus(self, other: "Counts") -> "Counts":
@@ -33,12 +33,12 @@ class Counts(NamedTuple):
 
 
 def owner_of_key(name: str) -> str:
-    """The hash by which the functions know the callers of a named key."""
+    """Return the hash by which the functions identify the callers with a named key."""
     return hash_of_caller(caller_of_key(name))
 
 
 def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:
-    """The counts of a month (UTC), by their owner."""
+    """Read the counts of a month (UTC), by owner."""
     pages = (
         stack.clients("dynamodb")
         .get_paginator("scan")

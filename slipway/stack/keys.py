@@ -1,4 +1,4 @@
-"""The named keys of a deployed API: their limits in the stack, and their values in API Gateway."""
+"""The named keys of a deployed API. Their limits are in the stack, their values in API Gateway."""
 
 import json
 import secrets
@@ -16,7 +16,7 @@ from llm_hosting.deployment.nearest import nearest
 from slipway.stack.deployed_stack import DeployedStack
 
 _ALPHABET = string.ascii_letters + string.digits
-_RANDOM_LENGTH = 40  # after the prefix, which tells the key's name
+_RANDOM_LENGTH = 40  # characters after the prefix, which holds the key's name
 _SHORTEST_ID = 4
 
 
@@ -28,7 +28,7 @@ class KeysError(Exception):
 class KeyValue:
     """One value of a key, without the secret itself. Two values exist while a key is rotated.
 
-    opens: False if the value is disabled, or not in the key's plan, for example after the stack was made anew.
+    opens: False if the value is disabled, or not in the key's usage plan, for example after the stack was replaced.
     """
 
     id: str
@@ -39,7 +39,7 @@ class KeyValue:
 
 @dataclass(frozen=True)
 class DeployedKey:
-    """A key that the deployment names. limits: `tokens_per_minute`, `models` and so on, as far as they are set."""
+    """A key that the deployment names. limits: the limits that are set, such as `tokens_per_minute` and `models`."""
 
     name: str
     plan: str
@@ -62,16 +62,16 @@ class DeployedKeys:
             raise KeysError(f"{stack.name} names no keys: {fix}.")
 
     def key(self, name: str | None) -> DeployedKey:
-        """The key with this name. Raises KeysError, which names the nearest."""
+        """Return the key with this name. Raises KeysError, which suggests the nearest name."""
         if not name:
-            raise KeysError(f"Which key? {self._stack.name} names {', '.join(sorted(self.named))}.")
+            raise KeysError(f"Give the name of a key: {self._stack.name} has {', '.join(sorted(self.named))}.")
         if name not in self.named:
             problem = f"{name}: {self._stack.name} has no such key; did you mean {nearest(name, self.named)}?"
-            raise KeysError(f"{problem} A new one is listed in api.keys and deployed first.")
+            raise KeysError(f"{problem} To add a key, list it in api.keys and deploy.")
         return self.named[name]
 
     def values(self) -> list[KeyValue]:
-        """All values that exist, the oldest first, also those of names that the deployment has dropped."""
+        """Return all values, the oldest first, including those of names that the deployment has dropped."""
         pages = self._gateway.get_paginator("get_api_keys").paginate(nameQuery=self._prefix, includeValues=False)
         found = [each for page in pages for each in page["items"]]
         ours = [each for each in found if each.get("tags", {}).get(DEPLOYMENT_TAG) == self._stack.name]
@@ -89,7 +89,7 @@ class DeployedKeys:
         return sorted(values, key=lambda value: (value.created, value.id))
 
     def create(self, key: DeployedKey) -> tuple[KeyValue, str]:
-        """Make a value and put it into the key's plan. The secret is returned only here."""
+        """Create a value and add it to the key's usage plan. Only this method returns the secret."""
         value = prefix_of(key.name) + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
         made = self._gateway.create_api_key(
             name=f"{self._prefix}{key.name}-{secrets.token_hex(4)}",
@@ -105,10 +105,10 @@ class DeployedKeys:
         return KeyValue(made["id"], key.name, made["createdDate"].astimezone(UTC), opens=True), value
 
     def to_revoke(self, given: str | None) -> KeyValue:
-        """The one value of a name, of an id, or of an id's beginning. Raises KeysError."""
+        """Find the one value with this name, this id, or an id with this beginning. Raises KeysError."""
         values = self.values()
         if not given:
-            raise KeysError(f"Which one? Give a key's name or id: {_listed(values)}.")
+            raise KeysError(f"Give the name or the id of the value to revoke: {_listed(values)}.")
         found = [value for value in values if value.name == given]
         # The name of a key without a value, or a misspelt name, may be the beginning of another key's id.
         if not found and given not in self.named and len(given) >= _SHORTEST_ID:
@@ -116,15 +116,15 @@ class DeployedKeys:
         if len(found) == 1:
             return found[0]
         if found:
-            raise KeysError(f"{given}: {len(found)} values live; give the id of one: {_listed(found)}.")
+            raise KeysError(f"{given} has {len(found)} values; give the id of one: {_listed(found)}.")
         if given in self.named:
-            raise KeysError(f"{given} has no value that lives: it was revoked already, or never made.")
+            raise KeysError(f"{given} has no value: it was revoked already, or never created.")
         known = [value.name for value in values] + [value.id for value in values]
         problem = f"{given}: no key of {self._stack.name} has that name or id; it may be revoked already"
         raise KeysError(f"{problem}. Did you mean {nearest(given, known)}?" if known else f"{problem}.")
 
     def revoke(self, value: KeyValue) -> None:
-        """Delete the value, which takes effect at once: API Gateway looks it up on each call. Raises KeysError."""
+        """Delete the value. This takes effect at once, as API Gateway looks it up on each call. Raises KeysError."""
         try:
             self._gateway.delete_api_key(apiKey=value.id)
         except ClientError as error:
@@ -152,7 +152,7 @@ class DeployedKeys:
                 yield DeployedKey(name, plan_id, plan.get("description") or None, given | limits[name])
 
     def _planned(self) -> set[tuple[str, str]]:
-        """Names and ids of the values that are in the plan of their name."""
+        """Return name and id of each value that is in its key's usage plan."""
         plan_keys = self._gateway.get_paginator("get_usage_plan_keys")
         return {
             (key.name, each["id"])
@@ -162,7 +162,7 @@ class DeployedKeys:
         }
 
     def _token_limits(self) -> dict[str, dict[str, Any]]:
-        """The token limits by name, as the authorizer has them."""
+        """Return the token limits by name, as the authorizer reads them."""
         variables = (function.get("Environment", {}).get("Variables", {}) for function in self._stack.functions)
         found = next((each["API_KEYS"] for each in variables if "API_KEYS" in each), "{}")
         return dict(json.loads(found))

@@ -1,4 +1,4 @@
-"""The OpenAPI document of a deployed API, with its routes, URL, model and credentials."""
+"""Makes the OpenAPI document of a deployed API, with its routes, its URL, its model and how callers authenticate."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ from slipway.openapi.schemas import Schema
 from slipway.stack.api import refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
 
-# Security schemes by a method's authorizationType. API Gateway has no word for a key without an authorizer.
+# Security schemes by a method's authorizationType. API Gateway has no type for a key without an authorizer.
 _SCHEMES = {"AWS_IAM": ("signature",), "CUSTOM": ("key", "bearer"), "NONE": ()}
 
 
@@ -27,7 +27,7 @@ def _print(stack: DeployedStack) -> int:
 
 
 def document_of(stack: DeployedStack) -> Schema:
-    """The document of a stack that has an API. Raises ClientError."""
+    """Make the document of a stack that has an API. Raises ClientError."""
     methods, whole = _methods(stack), copy.deepcopy(document())
     paths: dict[str, Schema] = {}
     for path, operations in whole["paths"].items():
@@ -48,7 +48,7 @@ def document_of(stack: DeployedStack) -> Schema:
 
 
 def _methods(stack: DeployedStack) -> dict[tuple[str, str], str]:
-    """The authorizationType of each method, by verb and path."""
+    """Return the authorizationType of each method, by verb and path."""
     (api_id,) = stack.resources["AWS::ApiGateway::RestApi"]
     pages = stack.clients("apigateway").get_paginator("get_resources").paginate(restApiId=api_id, embed=["methods"])
     return {

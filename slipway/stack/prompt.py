@@ -1,14 +1,14 @@
-"""Turns a text into a request in the shape of a deployment's engine, and an answer into its text."""
+"""Turns a text into a request for a deployment's engine, and the engine's answer into text."""
 
 from collections.abc import Collection
 from typing import Any
 
 
 def request_body(text: str, bodies: Collection[str], *, max_tokens: int | None, chat: bool = False) -> dict[str, Any]:
-    """The body of a request.
+    """Make the body of a request.
 
-    bodies: the prompts that the engine takes. max_tokens: of the answer; None = the deployment's default. `inputs`
-    works with every model of an engine that takes it; a chat needs a model with a chat template.
+    bodies: the fields in which the engine takes a prompt. max_tokens: the limit of the answer; None = the deployment's
+    default. The default is `inputs` if the engine takes it, because a chat needs a model with a chat template.
     """
     if "messages" in bodies and (chat or "inputs" not in bodies):
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
@@ -18,7 +18,7 @@ def request_body(text: str, bodies: Collection[str], *, max_tokens: int | None, 
 
 
 def text_of(answer: Any) -> str:
-    """The generated text of an answer in any engine's shape, without surrounding white space."""
+    """Return the generated text of an answer in any engine's shape, without surrounding white space."""
     while isinstance(answer, list | dict) and answer:
         known = ("generated_text", "outputs", "choices", "message", "content", "text")
         answer = answer[0] if isinstance(answer, list) else next((answer[name] for name in known if name in answer), "")

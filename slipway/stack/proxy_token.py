@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-_LENGTH = 32  # of 64 possible characters: nobody guesses it
+_LENGTH = 32  # characters of 64 kinds, so nobody can guess the token
 
 
 def token_of(deployment: str) -> str:
@@ -19,7 +19,10 @@ def token_of(deployment: str) -> str:
 
 
 def _secret() -> bytes:
-    """The secret in the user's file; a secret for this run only if no file can be kept."""
+    """Read the secret from the user's file, and create it first if necessary.
+
+    If no file can be written, the secret is good for this run only.
+    """
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "slipway" / "proxy-secret"
     try:

@@ -45,7 +45,7 @@ USUAL_PORT = 4567
 
 
 class PortError(Exception):
-    """A port that can't be used; the message is one sentence."""
+    """The port can't be used; the message is one sentence."""
 
 
 def run(name: str, region: str | None, port: int | None) -> int:
@@ -66,16 +66,16 @@ def _serve(stack: DeployedStack, port: int | None) -> int:
         print(f"{stack.name}: {proxy.url}\n")
         print(f"curl -sS {proxy.url}endpoint")
         print(*proxy.for_openai, "", sep="\n")
-        print("Whoever has this URL on this machine calls with your credentials. Ctrl-C stops it.", flush=True)
+        print("Anyone on this machine with this URL calls with your credentials. Ctrl-C stops it.", flush=True)
         threading.Event().wait()
     return 0
 
 
 def proxy_for(stack: DeployedStack, api: DeployedApi, port: int | None, deployment: str) -> "SigningProxy":
-    """A proxy whose URL stays the same. Raises PortError if the named port can't be used.
+    """Make a proxy with a token that stays the same. Raises PortError if the given port can't be used.
 
-    port: None = the usual port, or a free one if it is taken; a message tells so. deployment: the name that its
-    token is derived from.
+    port: None = the usual port; if that is taken, a free one, and a message says so. deployment: the name from which
+    the token is derived.
     """
     token = token_of(deployment)
     try:
@@ -83,13 +83,13 @@ def proxy_for(stack: DeployedStack, api: DeployedApi, port: int | None, deployme
     except OSError as error:
         if port is not None:
             raise _unusable(port, error) from None
-    said = f"Port {USUAL_PORT} on 127.0.0.1 is in use, so the page gets another; name one with --playground-port."
+    said = f"Port {USUAL_PORT} on 127.0.0.1 is in use, so the page gets another port; --playground-port chooses one."
     print(said, file=sys.stderr)
     return SigningProxy(stack, api, 0, token)
 
 
 def demand_free(port: int | None) -> None:
-    """Raise PortError early, long before the proxy starts."""
+    """Raise PortError if the port is taken, long before the proxy starts."""
     try:
         with socket.create_server(("127.0.0.1", port or 0)):
             pass
@@ -102,7 +102,7 @@ def _unusable(port: int | None, error: OSError) -> PortError:
 
 
 class SigningProxy(ThreadingHTTPServer):
-    """Serves in its own thread while the context is open. `url` ends in a slash. Raises OSError for a taken port.
+    """A server in its own thread while the context is open. `url` ends in a slash. Raises OSError for a taken port.
 
     port: 0 = a free one. token: None = a token for this run only.
     """
@@ -124,14 +124,15 @@ class SigningProxy(ThreadingHTTPServer):
 
     @property
     def for_openai(self) -> list[str]:
-        """Lines to paste into a shell, after which OpenAI's clients call through the proxy; empty without OpenAI
-        routes.
+        """Lines for a shell, after which OpenAI's clients call through the proxy.
+
+        Empty if the deployment has no OpenAI routes.
         """
         routes = self.stack.variables.get("OPENAI_ROUTES")
         return [f"export OPENAI_BASE_URL={self.url} OPENAI_API_KEY=unused"] if routes else []
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the error: a browser that leaves breaks its connection."""
+        """Ignore the error: a browser that leaves closes its connection early."""
 
     def __enter__(self) -> "SigningProxy":
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -166,7 +167,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
         if "transfer-encoding" in self.headers or not (length.isascii() and length.isdecimal()):
             self._refuse(411, "length_required", "Send the body with a content-length.")
         elif len(length) > len(str(_LARGEST_BODY)) or int(length) > _LARGEST_BODY:
-            self._refuse(413, "body_too_large", "The body is too large: send a shorter one.")
+            self._refuse(413, "body_too_large", "The body has more than 10 MiB: send a shorter one.")
         else:
             data = self.rfile.read(int(length))
             if len(data) == int(length):
@@ -179,13 +180,13 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self._forward(path, None)
 
     def _own_path(self) -> str | None:
-        """The path after the token; None for a request that was refused."""
+        """Return the path after the token; None = the request was refused."""
         hosts, origins = self.headers.get_all("host", []), self.headers.get_all("origin", [])
         own, (token, slash, path) = self.server.host, self.path.removeprefix("/").partition("/")
         if hosts != [own] or any(origin != f"http://{own}" for origin in origins):
-            self._refuse(403, "foreign_origin", f"Only requests to http://{own}, from no other page, are taken.")
+            self._refuse(403, "foreign_origin", f"Send requests to http://{own}, and not from another web page.")
         elif not slash or not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            self._refuse(403, "wrong_token", "Use the URL that the command printed, token included.")
+            self._refuse(403, "wrong_token", "Use the URL that the command printed, with its token.")
         else:
             return path
         return None
@@ -202,7 +203,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
 
     def _forward(self, path: str, data: bytes | None) -> None:
         if path.startswith("models/"):
-            path = path.replace("%2F", "/")  # clients of OpenAI escape the slash of a model's id; the route takes both
+            path = path.replace("%2F", "/")  # OpenAI's clients escape the slash of a model's id; the route takes both
         if not _PATH.fullmatch(path):
             self._refuse(404, "no_such_route", "The API has no such route.")
             return
@@ -231,14 +232,14 @@ class _ProxyHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
-        """Send status and headers. Without a content-length the end of the connection ends the body."""
+        """Send status and headers. Without a content-length the body ends with the connection."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Called by http.server for a request that it can't read or a method that it does not know."""
+        """Answer a request that http.server can't read, or a method that it does not know."""
         said = "Use GET, POST or DELETE." if code == 501 else f"The request can't be read: {message}."
         self._refuse(code, "bad_request", said)
 

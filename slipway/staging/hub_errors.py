@@ -26,7 +26,7 @@ _SENTENCES: Mapping[type[Exception], str] = {  # the first match counts
     RevisionNotFoundError: "model.revision: {model} has no {revision!r}; see {page}/commits.",
     RepositoryNotFoundError: "model.id: {hub} has no {model}, or it is private; then give a token with {token}.",
     DisabledRepoError: "{model} was disabled by the Hub; see {page}.",
-    OfflineModeIsEnabled: "{hub} is not asked, as HF_HUB_OFFLINE (or TRANSFORMERS_OFFLINE) is set; unset it.",
+    OfflineModeIsEnabled: "HF_HUB_OFFLINE (or TRANSFORMERS_OFFLINE) is set, so {hub} is not asked; unset it.",
     **dict.fromkeys((HTTPError, InvalidURL, EntryNotFoundError, HFValidationError), _UNASKED),
     RuntimeError: _UNASKED,  # another thread has closed the client after it got no connection
     # For example from a proxy that asks for a login.

@@ -47,7 +47,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
             stage(deployment, repository, prefix, folder)
         return 0
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
+        print("\nstopped; the same command resumes it", file=sys.stderr, flush=True)
         os._exit(1)  # downloads in threads can't be stopped; the next run resumes
     except (DeploymentError, HubError, PrefixError, SelectionError, StagingError, TransferError) as error:
         print(error, file=sys.stderr)
@@ -59,7 +59,7 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
 
 
 def parsed(path: Path) -> Deployment:
-    """The deployment, checked by the schema only: engine and hosting may still be undecided."""
+    """Read the deployment and check it by the schema only, because engine and hosting may still be undecided."""
     deployment, problems, _ = parse(path)
     if problems or deployment is None:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
@@ -67,7 +67,7 @@ def parsed(path: Path) -> Deployment:
 
 
 def _at_its_commit(deployment: Deployment, path: Path) -> Deployment:
-    """The deployment at the commit of its lock. Raises DeploymentError for a lock of another model or revision."""
+    """Set the revision to the commit of the lock. Raises DeploymentError for a lock of another model or revision."""
     deployment, problems = locked(deployment, path)
     if problems:
         raise DeploymentError(path, [f"{problem.place}: {problem.message}" for problem in problems])
@@ -104,6 +104,6 @@ def hub_token(model: Model) -> str | None:
         return None
     secret = boto3.client("secretsmanager", region_name=arn.split(":")[3]).get_secret_value(SecretId=arn)
     token: str = secret.get("SecretString", "").strip()
-    if not re.fullmatch(r"[!-z]+", token):  # braces, as of a JSON object, come after z
-        raise StagingError(f"model.hub_token_secret_arn: {arn} does not hold a token, and nothing else, as plain text.")
+    if not re.fullmatch(r"[!-z]+", token):  # the braces of a JSON object come after z
+        raise StagingError(f"model.hub_token_secret_arn: {arn} must hold a token as plain text and nothing else.")
     return token

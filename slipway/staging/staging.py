@@ -42,7 +42,7 @@ def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPref
     if manifest and manifest.state == "complete" and len(visible) == len(files):
         for file in manifest.files:
             prefix.demand(file)
-        print("Nothing to do: all of them are there, and complete.")
+        print("Nothing to do: all files are there and complete.")
         return
     repository.demand_access()
     with _locked(folder / model.id.replace("/", "--") / commit) as downloads:
@@ -67,7 +67,7 @@ def abandon(prefix: WeightsPrefix) -> None:
     for file in manifest.files:
         prefix.abort(file)
     prefix.forget()
-    print(f"Given up: nothing is left of the staging to {prefix.weights}.")
+    print(f"The staging to {prefix.weights} is given up; its parts are deleted.")
 
 
 def _commit(repository: HubRepository, model: Model, manifest: Manifest | None) -> str:
@@ -82,7 +82,7 @@ def _commit(repository: HubRepository, model: Model, manifest: Manifest | None) 
             f"{commit}; {_way_out(manifest)}."
         )
     print(
-        f"{revision} of {model.id} has moved to {commit} since this staging began, which stays at {manifest.commit}. "
+        f"{revision} of {model.id} has moved to {commit}, but this staging continues with {manifest.commit}. "
         f"For the newer commit, {_way_out(manifest)}."
     )
     return manifest.commit
@@ -95,7 +95,7 @@ def _way_out(manifest: Manifest) -> str:
 def _files(files: Sequence[HubFile], deployment: Deployment) -> list[HubFile]:
     chosen = select(files, deployment.model.files, deployment.serving.engine)
     if empty := [file.path for file in chosen if not file.size]:
-        print(f"left out, as they are empty: {', '.join(empty)}")
+        print(f"left out because they are empty: {', '.join(empty)}")
     return [file for file in chosen if file.size]
 
 
@@ -108,16 +108,16 @@ def _visible(prefix: WeightsPrefix, files: Sequence[HubFile], manifest: Manifest
     wanted = {file.path: file.checksum for file in files}
     if manifest and {file.path: file.hub_checksum for file in manifest.files} != wanted:
         raise StagingError(
-            f"model.files: {len(files)} files are chosen, and the staging to {prefix.weights} was begun with "
-            f"{len(manifest.files)}, not the same; {_way_out(manifest)}."
+            f"model.files: the {len(files)} chosen files are not the {len(manifest.files)} with which the staging to "
+            f"{prefix.weights} began; {_way_out(manifest)}."
         )
     may_be_there = set(wanted) if manifest and manifest.state != "uploading" else set()
     found = set(prefix.objects())
     if strange := sorted(found - may_be_there):
         raise StagingError(
             f"model.weights: {prefix.weights} holds {len(strange)} objects that were not staged there, such as "
-            f"{strange[0] or 'one with the name of the prefix'}, and SageMaker would load them, too; name another "
-            "prefix, or remove them."
+            f"{strange[0] or 'one with the name of the prefix'}; SageMaker would load them, too: name another prefix, "
+            "or remove them."
         )
     return found
 
@@ -170,7 +170,7 @@ def _upload(
     lacking = [task for task in tasks if task.missing]
     total, to_send = sum(task.file.size for task in tasks), sum(task.size for task in lacking)
     if to_send < total:
-        print(f"going on: {size(total - to_send)} of {size(total)} are in S3 already", flush=True)
+        print(f"resumed: {size(total - to_send)} of {size(total)} are in S3 already", flush=True)
     if lacking:
         to_download = sum(task.file.size for task in lacking)
         with StagingProgress(to_download=to_download, to_send=to_send, total=total) as progress:
@@ -206,7 +206,7 @@ def _complete(prefix: WeightsPrefix, manifest: Manifest, visible: set[str]) -> N
 
 
 def _opened_first(files: Sequence[StagedFile]) -> StagedFile:
-    """The file without which no engine loads the others: the first GGUF file, else config.json."""
+    """Return the file that an engine needs before all others: the first GGUF file, else config.json."""
     return min(files, key=lambda file: (not file.path.endswith(".gguf"), file.path != "config.json", file.path))
 
 

@@ -76,7 +76,8 @@ def run(name: str, root: Path, options: DiffOptions) -> int:
     with reader_may_leave():
         print(shown.get(options.form, lambda: page(report))())
     if report.gate.stopping:
-        print(f"Acknowledge what is meant in {report.accepted}, by resource, kind and reason.", file=sys.stderr)
+        said = f"If they are intended, acknowledge them in {report.accepted}, by resource, kind and reason."
+        print(said, file=sys.stderr)
     return 1 if report.gate.stopping else 0
 
 

@@ -60,7 +60,7 @@ def _resolution(path: Path, root: Path) -> Resolution:
 def _synthesized(
     name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path, code: Code
 ) -> PortableTemplate:
-    """The template. resolution: None for the account settings."""
+    """Synthesize the template. resolution: None = the account settings."""
     from stacks.portable_rendering import render, render_account_settings
 
     def make(app: Any) -> PortableTemplate:

@@ -75,14 +75,15 @@ class RenderedFiles:
         """The lines to print: the files, the parameters to fill in, and the commands that deploy them."""
         size = self._template.stat().st_size
         fits = size <= MOST_BYTES_IN_REQUEST
-        way = "fits into a request" if fits else f"goes through a bucket, as a request holds {MOST_BYTES_IN_REQUEST:,}"
+        limit = f"upload it to a bucket, because a request takes at most {MOST_BYTES_IN_REQUEST:,}"
+        way = "fits into a request" if fits else limit
         yield f"{self._template}: {size:,} bytes of at most {MOST_BYTES_IN_BUCKET:,}; {way}"
         if template.content.get("Parameters"):
-            yield f"{self._parameters}: values of parameters, which a later run keeps"
+            yield f"{self._parameters}: values of parameters; a later run keeps them"
             yield from self._to_fill_in(template)
         for key, content in template.archives.items():
             to = f"s3://<ArchiveBucketPrefix>-<region>/{key}"
-            yield f"{self._archives / key}: {len(content):,} bytes, which belong into {to} of each region"
+            yield f"{self._archives / key}: {len(content):,} bytes; upload it to {to} in each region"
         yield from ("", *self._commands(fits=fits, parameters=bool(template.content.get("Parameters"))))
 
     def _to_fill_in(self, template: PortableTemplate) -> Iterator[str]:

@@ -61,7 +61,7 @@ def opened(before: Resources, after: Resources) -> list[Door]:
 
 
 def _together(doors: list[Door]) -> Iterator[Door]:
-    """The doors, with all open routes of an API as one."""
+    """Yield the doors, with all open routes of one API combined into one door."""
     open_routes: dict[str, list[Door]] = {}
     for each in doors:
         if each.sentence == _OPEN_ROUTE:
@@ -128,7 +128,7 @@ def _has_narrow_policy(api: Resource) -> bool:
 
 
 def _loosened(before: Resource, after: Resource) -> Iterator[Door]:
-    """Doors that are open only in comparison with the resource before."""
+    """Yield doors that show only in the comparison with the resource before."""
     name, kind = after.logical_id, after.type
     if kind == "AWS::ApiGateway::RestApi" and _is_private(before) and not _is_private(after):
         yield Door(name, kind, "EndpointConfiguration.Types", "a private API gets an address on the internet")

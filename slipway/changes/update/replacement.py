@@ -54,7 +54,7 @@ class Update:
 
 
 def updates(before: Resources, after: Resources, region: str) -> dict[str, Update]:
-    """The updates by logical id, of resources that keep their type; repeated until no more references change."""
+    """Find the updates, by logical id, of resources that keep their type. Repeats until no more references change."""
     both = [name for name in before if name in after and before[name].type == after[name].type]
     marks: dict[str, dict[str, str]] = {}
     while True:
@@ -121,7 +121,7 @@ def _part(value: Any, path: Path) -> Any:
 
 
 def _marks(update: Update) -> dict[str, str]:
-    """The marks by attribute, of those whose value changes; "*" = the reference itself and every attribute."""
+    """Return a mark for each attribute whose value changes; "*" = the reference itself and every attribute."""
     if update.is_replaced:
         return {"*": NEW}
     if update.may_be_replaced:
@@ -138,7 +138,7 @@ def _marks(update: Update) -> dict[str, str]:
 
 
 def _marked(value: Any, marks: dict[str, dict[str, str]]) -> Any:
-    """The value with marks on the references that the update changes."""
+    """Return the value with marks on the references that the update changes."""
     if isinstance(value, list):
         return [_marked(each, marks) for each in value]
     if not isinstance(value, dict):
@@ -161,7 +161,7 @@ def _mark_of(attribute: Any, marks: dict[str, str]) -> str | None:
 
 
 def unmarked(value: Any, *which: str) -> Any:
-    """The value without the given marks; without any mark by default."""
+    """Return the value without the given marks; by default, without any mark."""
     if isinstance(value, list):
         return [unmarked(each, *which) for each in value]
     if not isinstance(value, dict):
@@ -179,7 +179,7 @@ def _only_maybe(difference: Difference) -> bool:
 
 
 def causes(difference: Difference) -> list[str]:
-    """The resources whose change is the only cause; [] if the value itself differs."""
+    """Return the resources whose change is the only cause of the difference; [] if the value itself differs."""
     if unmarked(difference.after) != difference.before:
         return []
     return sorted(set(_marked_names(difference.after)))

@@ -43,7 +43,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Slo:
-    """Limits that hold together."""
+    """An objective: it holds if all of its limits hold."""
 
     limits: tuple[Limit, ...]
 
@@ -113,5 +113,5 @@ def bracket(slo: Slo, by_rate: Sequence[Level]) -> tuple[Level | None, Level | N
 
 
 def _round(rate: float) -> float:
-    """Three digits, so that rates are read and met again."""
+    """Round to three digits, so that a rate is readable, and equal if it is measured again."""
     return float(f"{rate:.3g}")

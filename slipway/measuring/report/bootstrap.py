@@ -32,7 +32,7 @@ class Interval:
 
     @property
     def is_vague(self) -> bool:
-        """Whether the ratio may be noise, and the range includes a doubling or a halving."""
+        """Whether the ratio may be noise and the range also includes a doubling or a halving."""
         return self.is_noise and (self.low < 0.5 or self.high > 2)
 
 

@@ -81,7 +81,7 @@ def compare(a: Results, b: Results) -> Comparison:
     if a.stand_in != b.stand_in:
         which = "A" if a.stand_in else "B"
         raise ComparisonError(
-            f"{which} is of the local cloud's stand-in, the other of AWS: their figures can't be compared."
+            f"{which} was measured on the local cloud's stand-in, the other on AWS: these figures can't be compared."
         )
     if a.route != b.route:
         raise ComparisonError(f"A measured the route {a.route}, B {b.route}: measure both on the same route.")

@@ -74,7 +74,7 @@ def _banners(results: Results) -> Iterator[str]:
 
 
 def _tiles(results: Results, found: list[Level]) -> Iterator[str]:
-    """The figures that most readers look for."""
+    """Return the figures at the top of the page, which most readers look for."""
     answered = [level for level in found if level.answered]
     if not answered:
         yield '<p class="banner">No request was answered: there are no latencies and no rates.</p>'

@@ -36,7 +36,7 @@ class Plot:
 
 
 def plots(found: Sequence[Level]) -> Iterator[Plot]:
-    """The plots that have a value, apart for closed and open loops."""
+    """Return the plots that have a value, separately for closed and open loops."""
     for axis in ("clients", "requests/s"):
         by_load = {
             (level.clients or level.rate or 0): level for level in found if (level.rate is None) == (axis == "clients")
@@ -68,7 +68,7 @@ def _latency(axis: str, by_load: dict[float, Level], metric: Metric) -> Iterator
 
 
 def svg(plot: Plot) -> str:
-    """The drawing. The page has the same numbers in tables."""
+    """Draw the plot as SVG. The page has the same numbers in tables."""
     step, highest = _scale(max(value for line in plot.lines for _, value in line.points))
     parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(_words(plot))}">']
     for index in range(round(highest / step) + 1):
@@ -83,7 +83,7 @@ def svg(plot: Plot) -> str:
 
 
 def _words(plot: Plot) -> str:
-    """The text for screen readers: each line with its values."""
+    """Return the text for screen readers: each line's name with its values."""
     lines = (
         f"{line.name or 'rate'} {', '.join(f'{number(value)} at {load:g}' for load, value in line.points)}"
         for line in plot.lines

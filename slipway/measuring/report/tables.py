@@ -62,7 +62,7 @@ def place(results: Results) -> str:
 
 
 def remarks(results: Results) -> Iterator[str]:
-    """Sentences that keep the figures from being misread."""
+    """Return sentences that help to read the figures correctly."""
     found = levels(results)
     if results.interrupted:
         open_ones = sum(load.unfinished for load in results.loads)
@@ -75,7 +75,7 @@ def remarks(results: Results) -> Iterator[str]:
         yield f"{errors.total():,} of {asked:,} requests failed ({codes}); latencies and rates are of the others."
     if results.instances:
         before, after = results.instances
-        yield f"The number of instances went from {before} to {after}: rates and prices are of no fixed number of them."
+        yield f"The number of instances went from {before} to {after}, so rates and prices mix several numbers of them."
     busy = [level.name for level in found if any((load.client_cores or 0) > _BUSY for load in level.rounds)]
     if busy:
         yield f"The measuring process itself was busy at {', '.join(busy)}: its own delays are in these times."
@@ -166,7 +166,7 @@ def _rates(results: Results, found: list[Level]) -> ReportTable:
 
 
 def all_tokens_rate(level: Level) -> float | None:
-    """Tokens per second, those of prompts and of answers."""
+    """Return tokens per second, counting both prompts and answers."""
     read, written = level.prompt_token_rate, level.token_rate
     return None if read is None or written is None else read + written
 
@@ -176,7 +176,11 @@ def _price_note(results: Results) -> str:
         return "Without a price: the catalog has none for this type."
     price = f"{dollars(results.usd_per_hour)} USD an hour by the catalog, for all instances and the whole time"
     note = f"Price: {price}, shared by the tokens of that hour at this load. *Out*: output tokens bear all of it."
-    return f"{note} A real price at the rate of a stand-in: it shows the sum only." if results.stand_in else note
+    return (
+        f"{note} The price is real, but the rate is the stand-in's: this is only an example."
+        if results.stand_in
+        else note
+    )
 
 
 def _errors(found: list[Level]) -> ReportTable:
@@ -191,7 +195,7 @@ def _errors(found: list[Level]) -> ReportTable:
 
 
 def _objective(results: Results) -> ReportTable | None:
-    """The verdict on each rate. A failed request counts as infinitely late."""
+    """Make the table with the verdict on each rate. A failed request counts as infinitely late."""
     if not results.slo:
         return None
     slo = parse(results.slo)

@@ -188,7 +188,7 @@ def test_a_key_outside_of_its_plan_is_reported_and_blocks_nothing(
     stale, gateway = made("team-search"), cloud.client("apigateway", region=api.region)
     for plan in gateway.get_usage_plans(keyId=stale["id"])["items"]:  # as after a new deploy of a deleted stack
         gateway.delete_usage_plan_key(usagePlanId=plan["id"], keyId=stale["id"])
-    assert f"{stale['id']} of team-search opens nothing" in slipway("keys", "list", NAME).stdout
+    assert f"{stale['id']} of team-search is refused by the API" in slipway("keys", "list", NAME).stdout
     assert slipway("keys", "rotate", NAME, "team-search").status == 2
     assert slipway("keys", "create", NAME, "team-search").status == 0
     assert slipway("keys", "rotate", NAME, "team-search").status == 0
@@ -225,7 +225,7 @@ def test_a_value_is_shown_once(slipway: Command, made: Make) -> None:
     ("arguments", "said"),
     [
         (("create", NAME, "team-serch"), "team-search"),
-        (("create", NAME), "Which key?"),
+        (("create", NAME), "Give the name of a key"),
         (("revoke", NAME, "nobody"), "no key of with-api-key"),
         (("list", "gpt2"), "names no keys"),
         (("list", "with-api-kay"), "did you mean"),

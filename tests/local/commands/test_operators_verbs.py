@@ -274,7 +274,7 @@ class TestBench:
     @pytest.mark.parametrize(
         ("wrong", "said"),
         [
-            (("--from-zero",), f"--from-zero: {NAME} is InService, and 1 of its instances run"),
+            (("--from-zero",), f"--from-zero: {NAME} must be asleep, but is InService (running instances: 1)"),
             (("--slo", "ttft_p90<1s", "--route", "generate"), "is measured on a stream only"),
             (("--keep",), "--keep: the figures are the stand-in's"),
             (("--prompt-tokens", "90000"), "Nothing was measured: the first request by"),
@@ -329,7 +329,7 @@ class TestLogs:
 
 def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stacks: dict[str, Stack]) -> None:
     clients = partial(cloud.client, region=stacks[NAME].region)
-    with pytest.raises(UnknownStackError, match="Slipway has not made the stack of that name"):
+    with pytest.raises(UnknownStackError, match="Slipway has not made the stack of this name"):
         find_stack(ACCOUNT_SETTINGS, clients)
 
 
@@ -341,7 +341,7 @@ def test_diff_finds_no_change_in_a_deployed_stack(slipway: Command) -> None:
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0
-    assert "The local cloud at http://127.0.0.1:" in outcome.stderr
+    assert "This is the local cloud at http://127.0.0.1:" in outcome.stderr
     cost = "on AWS about 1.41 USD an hour for the instances that run now"
     lines = outcome.stdout.splitlines()
     assert lines[0].split() == ["NAME", "STATUS", "SERVES", "MODE", "USD/H", "NOW"]

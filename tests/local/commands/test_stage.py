@@ -66,7 +66,7 @@ def test_a_prefix_with_other_objects_is_refused(staging: Staging, key: str) -> N
     client = staging.cloud.client("s3", region=REGION)
     client.put_object(Bucket=BUCKET, Key=f"{staging.name}/{key}", Body=b"")
     named = key or "one with the name of the prefix"
-    assert f"1 objects that were not staged there, such as {named}, and SageMaker" in staging.refused()
+    assert f"1 objects that were not staged there, such as {named}; SageMaker" in staging.refused()
     assert not [request for request in staging.s3.take() if request.operation == "CreateMultipartUpload"]
 
 
@@ -85,7 +85,7 @@ def test_a_gated_model_needs_a_token_which_goes_to_the_hub_only(staging: Staging
     assert staging.hub.tokens_of_storage == []
     assert staging.hub.token not in out + err
     secrets.put_secret_value(SecretId=arn, SecretString=json.dumps({"token": staging.hub.token}))
-    assert f"{arn} does not hold a token, and nothing else, as plain text" in staging.refused()
+    assert f"{arn} must hold a token as plain text and nothing else" in staging.refused()
 
 
 def test_the_key_of_the_deployment_encrypts_every_object(staging: Staging) -> None:

@@ -46,7 +46,7 @@ def test_a_killed_staging_shows_nothing_and_resumes(staging: Staging) -> None:
 
     code, out, err = staging.run()
     assert (code, err) == (0, "")
-    assert "going on" in out
+    assert "resumed: " in out
     then = staging.sent()
     assert sorted([*before, *then]) == sorted(PARTS), "every part was sent exactly once"
     assert {path: staging.hub.downloads(path) for path in whole} == downloads
@@ -83,7 +83,7 @@ def test_a_second_run_is_refused_and_ctrl_c_ends_the_first_at_once(staging: Stag
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert err.strip() == "stopped; the same command goes on from here"
+    assert err.strip() == "stopped; the same command resumes it"
     assert staging.visible() == {}
 
 
@@ -105,7 +105,7 @@ def test_a_staging_stays_at_its_commit_when_the_branch_moves(staging: Staging) -
     new = staging.hub.push(FILES | {"tokenizer.json": b'{"version": "2.0"}'})
     code, out, _ = staging.run()
     assert code == 0
-    assert f"main of {MODEL} has moved to {new} since this staging began, which stays at {old}" in out
+    assert f"main of {MODEL} has moved to {new}, but this staging continues with {old}" in out
     assert staging.visible() == STAGED
     assert staging.manifest()["commit"] == old
     staging.write(revision=old)
@@ -119,7 +119,7 @@ def test_a_staging_can_be_abandoned_until_a_file_is_visible(staging: Staging) ->
     assert staging.open_uploads()
     code, out, _ = staging.run(abandon=True)
     assert code == 0
-    assert "nothing is left" in out
+    assert "its parts are deleted" in out
     assert not staging.open_uploads()
     assert "Nothing is being staged" in staging.run(abandon=True)[2]
 

@@ -72,7 +72,7 @@ def test_a_model_that_cannot_start_fails_the_deploy_with_its_own_words_and_keeps
 
     failure = json.loads(slipway("status", "doomed", "--json").stdout)["failure"]
     assert "did not pass the ping health check" in failure["reason"]
-    assert failure["cause"].startswith("the container ended, or was too slow")
+    assert failure["cause"].startswith("the container ended or was too slow")
     assert any("max_input" in line for line in failure["lines"])
     verified = slipway("verify", "doomed")
     assert verified.status == 1

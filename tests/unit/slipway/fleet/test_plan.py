@@ -134,7 +134,7 @@ def test_another_permission_model_needs_another_fleet() -> None:
     aws.stacks["slipway-fleet-chat"] = parent("SELF_MANAGED", chat=[])
     plan = planned(aws)
     assert plan.stops
-    assert "error: chat has another permission model" in "\n".join(plan_page.lines(plan))
+    assert "error: chat is deployed with another permission model" in "\n".join(plan_page.lines(plan))
 
 
 def test_the_page_counts_the_accounts_that_share_a_fate_and_the_json_names_each() -> None:

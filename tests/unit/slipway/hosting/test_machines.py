@@ -325,7 +325,10 @@ def test_where_a_failed_deploy_left_no_log_its_reason_is_told(capsys: pytest.Cap
         ("NotDeployed", None),
         ("Stopped", "No machine is awake; one starts for this call, which usually takes 95 s."),
         ("Starting", "No machine is awake; one starts for this call, which usually takes 95 s."),
-        ("Failed", "No machine is awake, and the last start failed; it is tried again each minute, and takes 95 s."),
+        (
+            "Failed",
+            "No machine is awake, and the last start failed. It is tried again each minute; a start takes 95 s.",
+        ),
     ],
 )
 def test_whoever_calls_machines_asleep_is_told_how_long_a_start_takes(status: str, notice: str | None) -> None:

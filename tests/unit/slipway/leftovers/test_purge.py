@@ -208,7 +208,7 @@ def test_retained_resources_are_shown_and_removed_after_the_name_is_typed(capsys
     assert list(account.groups) == [f"{LOG_GROUP}-of-another"]
     assert len(person.asked) == 1
     said = capsys.readouterr().out
-    shown, _, removed = said.partition("Nothing brings it back.")
+    shown, _, removed = said.partition("Removed resources cannot be restored.")
     assert "Left of chat in eu-west-1 of account 111122223333" in shown
     for name, holds in (
         (TABLE, "about 12,345 items, 3.4 MB"),
@@ -272,7 +272,7 @@ def test_somebody_elses_stack_is_refused(capsys: pytest.CaptureFixture[str]) -> 
     account = Account(stack="CREATE_COMPLETE")
     account.description = "A shop"
     assert purge("chat", account, None) == 2
-    assert "Slipway has not made the stack of that name" in capsys.readouterr().err
+    assert "Slipway has not made the stack of this name" in capsys.readouterr().err
     assert account.is_untouched
 
 
@@ -367,7 +367,7 @@ def test_a_log_group_is_found_by_an_arn_that_ends_in_a_star() -> None:
 def test_a_tagged_resource_of_another_kind_is_named_and_stays(capsys: pytest.CaptureFixture[str]) -> None:
     queue = "arn:aws:sqs:eu-west-1:111122223333:mine"
     assert purge("chat", Account(arns=[queue]), None) == 0
-    assert f"not removed, as it is none of Slipway's own: {queue}" in capsys.readouterr().out
+    assert f"not removed, because Slipway does not create this kind of resource: {queue}" in capsys.readouterr().out
 
 
 def test_an_object_that_cannot_be_removed_is_named_and_a_later_purge_removes_the_rest(
@@ -462,7 +462,7 @@ def test_nothing_is_removed_without_a_terminal_and_without_yes(
     account = Account()
     monkeypatch.setattr(sys, "stdin", io.StringIO("chat\n"))
     assert purge("chat", account, ask_on_terminal) == 1
-    assert "not a terminal: nothing was removed; --yes" in capsys.readouterr().err
+    assert "Nothing was removed: there is no terminal to ask on. Use --yes" in capsys.readouterr().err
     assert account.is_untouched
 
 

@@ -145,7 +145,7 @@ def test_as_many_instances_run_as_are_wanted(current: int, desired: int, good: b
     variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": current, "DesiredInstanceCount": desired}
     found, seen = looked(Aws(endpoint={"ProductionVariants": [variant]}))["instances"]
     assert (found, seen.startswith(f"{current} of {desired}")) == (good, True)
-    assert ("none has run this configuration yet" in seen) == (desired == 0)
+    assert ("no instance has run this configuration yet" in seen) == (desired == 0)
 
 
 @pytest.mark.parametrize("label", [None, {}, {"AWS::CloudFormation::Interface": {}}, {"Slipway": {"model": "gpt2"}}])
@@ -241,7 +241,7 @@ def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
     failure = last_failure(aws.stack)
     assert failure
     assert failure.reason == "Endpoint (AWS::Lambda::Function): InsufficientInstanceCapacity: none left"
-    assert failure.cause.startswith("AWS has none of that type now")
+    assert failure.cause.startswith("AWS has no free instance of the type")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
         ("... did not pass the ping health check ...", ["usage: serve"], "startup_timeout_in_seconds"),
         ("ResourceLimitExceeded: The account-level service limit", [], "doctor chat"),
         ("CloudWatch Logs role ARN must be set in account settings", [], "slipway-account-settings"),
-        ("rolled back because the alarm chat-Errors went off", [], "an alarm took the update back"),
+        ("rolled back because the alarm chat-Errors went off", [], "an alarm went off because of the new instances"),
         ("Internal failure", [], ""),
     ],
 )

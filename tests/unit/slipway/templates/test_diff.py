@@ -69,7 +69,7 @@ def test_the_working_tree_is_compared_with_its_last_commit(repository: Path, cap
     assert run("one", repository, DiffOptions()) == 1
 
     said = capsys.readouterr().out
-    assert "one against HEAD: 1 change has to be acknowledged" in said
+    assert "one against HEAD: 1 change must be acknowledged" in said
     assert "TableName a -> b" in said
     assert git(repository, "status", "--porcelain") == before  # no worktree, no file of ours stays
     assert git(repository, "worktree", "list").count("\n") == 1
@@ -226,7 +226,7 @@ def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
     assert run("one", repository, DiffOptions()) == 0
     said = capsys.readouterr().out
     assert "acknowledged: the table is empty" in said
-    assert "Stale: Queue removed is acknowledged and does not happen." in said
+    assert "Stale: Queue removed is acknowledged, but does not happen." in said
 
 
 def test_another_resource_or_kind_is_not_acknowledged(repository: Path, tmp_path: Path) -> None:

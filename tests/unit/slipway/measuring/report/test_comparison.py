@@ -149,7 +149,7 @@ def test_the_rates_that_hold_an_objective_are_compared() -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (replace(BEFORE, stand_in=True), "B is of the local cloud's stand-in"),
+        (replace(BEFORE, stand_in=True), "B was measured on the local cloud's stand-in"),
         (replace(BEFORE, route="jobs"), "route chat, B jobs"),
         (results(streamed(1, 20, clients=8)), "no load in common: A has 4 clients, B has 8 clients"),
         (results(), "B has none"),

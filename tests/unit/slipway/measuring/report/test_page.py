@@ -160,7 +160,7 @@ def test_tokens_that_no_server_counted_are_told() -> None:
             results(replace(load([1.0]), unfinished=3), interrupted="Ctrl-C"),
             "then, without 3 requests that were still",
         ),
-        (results(load([1.0]), instances=(1, 3)), "instances went from 1 to 3: rates"),
+        (results(load([1.0]), instances=(1, 3)), "instances went from 1 to 3, so rates"),
         (results(replace(load([1.0]), client_cores=0.9)), "process itself was busy at 1 client: its"),
     ],
 )
