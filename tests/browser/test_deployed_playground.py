@@ -144,7 +144,7 @@ def test_the_url_stays_and_the_usual_port_may_be_taken(
     with proxy_for(proxy.stack, proxy.api, None, "one"), proxy_for(proxy.stack, proxy.api, None, "two") as second:
         assert second.server_port != USUAL_PORT
         assert requests.get(f"{second.url}endpoint", timeout=60).json()["status"] == "InService"
-    assert "name one with --playground-port" in capsys.readouterr().err
+    assert "--playground-port chooses one" in capsys.readouterr().err
 
 
 def test_any_client_gets_the_answer_of_the_api_through_the_proxy(proxy: SigningProxy, api: ApiClient) -> None:
