@@ -24,13 +24,14 @@ help:  ## show this list
 
 setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everything (each verb below installs what it needs)
 
-.venv/.ready: requirements-dev.txt
+.venv/.ready: requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Slipway needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv module is missing: install it (Debian: apt install python3-venv)." >&2; exit 1; }
 	@echo "setting up .venv"
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install -q --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements-dev.txt)"
 	@.venv/bin/uv pip sync -q --python .venv requirements-dev.txt
+	@.venv/bin/uv pip install -q --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv-cloud/.ready: local_cloud/requirements.txt .venv/.ready
@@ -64,7 +65,7 @@ synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.o
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
 
 chromium: .venv/.ready  # for tests/browser; the variable CHROMIUM names another one
-	@PYTHONPATH=tests python -m support.chromium
+	@python -m support.chromium
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
 	@python -m pytest $(SIDE_BY_SIDE) --no-loadscope-reorder
@@ -105,7 +106,7 @@ smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## te
 	@python -m tools.smoke $(if $(LOCAL),--local)
 
 chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
-	@PYTHONPATH=tests python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
+	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
 	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm model_src/machine/requirements; do \

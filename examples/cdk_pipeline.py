@@ -18,15 +18,12 @@ import aws_cdk as cdk
 from aws_cdk import pipelines
 from constructs import Construct
 
-ROOT = Path(__file__).parents[1]
-sys.path += [str(ROOT), str(ROOT / "constructs")]
-
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.paths import find, stack_name
 from llm_hosting.preflight.validation import load
-from llm_hosting.sources import Sources
-from stacks.inference_stack import InferenceStack
+from llm_hosting.sources import Sources, handler_names
+from slipway_stacks.inference_stack import InferenceStack
 
+ROOT = Path(__file__).parents[1]
 REPOSITORY = "example/slipway"
 PIPELINE = cdk.Environment(account="111122223333", region="us-east-1")
 DEV = cdk.Environment(account="444455556666", region="us-east-1")
@@ -39,9 +36,9 @@ class Service(cdk.Stage):
     def __init__(self, scope: Construct, construct_id: str, *, deployment: str, env: cdk.Environment) -> None:
         super().__init__(scope, construct_id, env=env)
         path = find(deployment, ROOT / "deployments")
-        resolution, _ = load(path, handler_folders(ROOT / "model_src"))
+        resolution, _ = load(path, handler_names(ROOT))
         name = stack_name(path)
-        InferenceStack(self, name, stack_name=name, resolution=resolution, sources=Sources.below(ROOT))
+        InferenceStack(self, name, stack_name=name, resolution=resolution, sources=Sources.of(ROOT))
 
 
 class PipelineStack(cdk.Stack):

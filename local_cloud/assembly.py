@@ -8,16 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from llm_hosting.archive import zipped
+from llm_hosting.home import HOME
+from llm_hosting.project import project_folder
 
-ROOT = Path(__file__).parent.parent
-INPUTS = (
-    *("app.py", "cdk.json", "requirements.txt"),
-    *("stacks", "constructs", "slipway", "lambda_src", "model_src", "playground"),
-)
+# What a synth reads: files and folders of the project, packages, and our code beside a model.
+_OF_PROJECT = ("app.py", "cdk.json", "requirements.txt", "model_src", "catalog", "rules.py")
+_PACKAGES = ("slipway_stacks", "llm_hosting", "inference_api", "slipway")
 DEFAULT_REGION = "us-east-1"  # the region here for templates that fit every region
 
 
@@ -64,7 +65,7 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
 
     Returns the folder of the assembly. Raises SynthesisError when the app refuses.
     """
-    output = output or ROOT / "cdk.out" / "local" / "-".join(_folder_name(name) for name in deployments)
+    output = output or project_folder() / "cdk.out" / "local" / "-".join(_folder_name(name) for name in deployments)
     output.mkdir(parents=True, exist_ok=True)
     with (output / "lock").open("w") as lock:  # commands and test processes may run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -81,14 +82,15 @@ def _synthesize(deployments: list[str], output: Path) -> Path:
     stamp, digest = output / "inputs.sha256", _digest(deployments)
     if stamp.is_file() and stamp.read_text() == digest:
         return output
+    project = project_folder()
     stamp.unlink(missing_ok=True)  # an interrupted run must not look finished
-    context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
+    context = json.loads((project / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
     environment = os.environ | {
         "CDK_CONTEXT_JSON": json.dumps(context),
         "CDK_OUTDIR": str(output),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # to find Node
     }
-    command = [sys.executable, str(ROOT / "app.py")]
+    command = [sys.executable, str(project / "app.py")]
     # In its own session: Ctrl-C is meant for us and would make the app print a traceback.
     result = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
@@ -122,11 +124,12 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
 
 def _digest(deployments: list[str]) -> str:
     """The hash of every file that the app reads."""
+    project = project_folder()
     names = [name.removeprefix("slipway-staging-") for name in deployments]
-    files = [ROOT / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
+    files = [project / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
     files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # bases
-    for name in INPUTS:
-        path = ROOT / name
+    packages = [Path(str(resources.files(name))) for name in _PACKAGES]
+    for path in (*(project / name for name in _OF_PROJECT), HOME / "model_src", *packages):
         files += sorted(path.rglob("*")) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:

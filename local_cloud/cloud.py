@@ -21,12 +21,11 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from llm_hosting.file_errors import why
-
-from .assembly import ROOT
+from llm_hosting.home import HOME
 
 ACCOUNT = "111122223333"
-PYTHON = ROOT / ".venv-cloud" / "bin" / "python"
-MODEL_PYTHON = ROOT / ".venv-models" / "bin" / "python"  # with torch and transformers, for real weights
+PYTHON = HOME / ".venv-cloud" / "bin" / "python"
+MODEL_PYTHON = HOME / ".venv-models" / "bin" / "python"  # with torch and transformers, for real weights
 START_TIMEOUT_IN_SECONDS = 120
 
 
@@ -61,7 +60,7 @@ class LocalCloud:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (an unnamed file disappears with this process, also after kill -9)
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
-            cwd=ROOT,
+            cwd=HOME,
             env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)} | _model_settings(weights),
             stdin=subprocess.PIPE,
             stdout=self._log,

@@ -7,13 +7,15 @@ if sys.version_info < (3, 11):  # noqa: UP036  (`python3` is older on many machi
 
 import argparse
 import os
+from importlib.util import find_spec
 from types import ModuleType
 
-from slipway.shared.checkout import ROOT
-
-sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots, like `src/`
+_MISSING = "This Python has no {}: run `make setup` in a checkout, then activate its environment."
+if find_spec("llm_hosting") is None:
+    sys.exit(_MISSING.format("slipway-aws"))
 
 from llm_hosting.catalog.models import CatalogError
+from llm_hosting.home import HOME
 from slipway.cli.deploying import check, diff, doctor, env, fleet, local, lock, render, stage, verify
 from slipway.cli.developing import models, reference
 from slipway.cli.operating import bench, call, keys, logs, openapi, playground, purge, status, usage
@@ -50,9 +52,9 @@ def main() -> None:
         os._exit(130)  # sys.exit would wait for threads that read from the network
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
-        if any((folder / package).exists() for folder in (ROOT, ROOT / "constructs")):
+        if package in ("slipway", "slipway_stacks", "llm_hosting", "inference_api", "local_cloud"):
             raise  # the missing module is our own
-        sys.exit(f"This Python has no {package}: run `make setup`, then `source .venv/bin/activate`.")
+        sys.exit(_MISSING.format(package))
     sys.exit(status)
 
 
@@ -80,12 +82,17 @@ class _Version(argparse.Action):
     def __call__(self, *_: object) -> None:
         from slipway.shared import version
 
-        print(version.described(ROOT))
+        print(version.described(HOME))
         sys.exit()
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Run the command: `slipway`, or `python -m slipway`."""
     try:
         main()
     except CatalogError as error:
         sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    run()

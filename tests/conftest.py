@@ -12,12 +12,13 @@ import hypothesis
 import pytest
 
 from local_cloud.api_client import ApiClient, connect
-from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
+from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from support.command import Command, command_on
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
+from support.repository import ROOT
 from support.stacks.small_stacks import REGION, delete_stacks
 from support.stacks.staging_runs import BUCKET, FILES, MODEL, Staging
 from support.stand_ins.hub_server import HubServer

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.file import DeploymentError, sets_over_base
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import ModelLock
@@ -17,6 +16,7 @@ from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
 from llm_hosting.preflight.report import Report, build_report, unreadable
 from llm_hosting.preflight.rules.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file
+from llm_hosting.sources import handler_names
 from slipway.account.account import Account, is_used
 from slipway.checking.check_result import CheckResult
 from slipway.checking.subject import UnaskedError, subject
@@ -49,7 +49,7 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 if all are ready, 1 if one is
     refused, 2 for an unknown name, for a region that contradicts the file, or if AWS could not be asked.
     """
-    handlers = handler_folders(root / "model_src")
+    handlers = handler_names(root)
     try:
         results = [_checked(name, root, handlers, options) for name in names]
     except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:

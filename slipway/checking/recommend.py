@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.catalog.model_names import quantized_siblings
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Model
@@ -20,6 +19,7 @@ from llm_hosting.preflight.rules.suitable_type import by_price
 from llm_hosting.preflight.validation import validate_file
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.estimates import Rate
+from llm_hosting.sources import handler_names
 from slipway.checking.recommendation import Recommendation, Sibling
 from slipway.checking.subject import UnaskedError, subject
 from slipway.measuring.figures.measured import Measured, MeasuredError, measured
@@ -69,7 +69,7 @@ def _recommendation(name: str, root: Path, folder: Path, question: Question) -> 
     """Judge all types for one model. Raises DeploymentError for problems that no instance type can solve."""
     engine, hub = question.engine, question.hub
     about = subject(name, root, folder, types=question.types, otherwise=_ANY_TYPE, engine=engine, hub=hub)
-    validation = validate_file(about.path, handler_folders(root / "model_src"), question.region, about.lock)
+    validation = validate_file(about.path, handler_names(root), question.region, about.lock)
     if validation.resolution is None:
         raise DeploymentError(about.path, [f"{each.place}: {each.message}" for each in validation.errors])
     deployment = validation.resolution.deployment

@@ -3,9 +3,9 @@
 import sys
 from argparse import ArgumentTypeError, Namespace
 
+from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, count
 from slipway.cli.parser import Parser
-from slipway.shared.checkout import ROOT
 
 _MOST_TYPES = 5  # accepted by --on
 _REQUESTS = 4  # requests at once, the default of --recommend
@@ -41,7 +41,7 @@ def run_check(given: Namespace, *, account: bool) -> int:
 
         requests = given.requests or _REQUESTS
         asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
-        return recommend.run(given.deployments, ROOT, asked)
+        return recommend.run(given.deployments, project_folder(), asked)
     if given.context or given.requests:
         print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
         return 2
@@ -57,7 +57,7 @@ def run_check(given: Namespace, *, account: bool) -> int:
         strict=given.strict,
         verbose=given.verbose,
     )
-    return check.run(given.deployments, ROOT, options)
+    return check.run(given.deployments, project_folder(), options)
 
 
 def _types(text: str) -> list[str]:

@@ -57,9 +57,9 @@ def _rendered(path: Path, root: Path, read: tuple[Fleet, str, Resolution]) -> Re
     fleet, deployment, resolution = read
 
     def make(app: Any) -> RenderedFleet:
-        from stacks.fleet_rendering import render_fleet  # the CDK takes its time to import
+        from slipway_stacks.fleet_rendering import render_fleet  # the CDK takes its time to import
 
-        return render_fleet(app, path.stem, fleet, deployment, resolution, Sources.below(root))
+        return render_fleet(app, path.stem, fleet, deployment, resolution, Sources.of(root))
 
     return in_app(root, make)
 

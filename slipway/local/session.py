@@ -11,15 +11,16 @@ from typing import Any
 from botocore.credentials import Credentials
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Hosting
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
+from llm_hosting.project import project_folder
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
+from llm_hosting.sources import handler_names
 from local_cloud.api_client import ApiClient, connect
-from local_cloud.assembly import ROOT, Stack, SynthesisError, read_stacks, synthesize
+from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import RefusedTemplateError, check
 from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
@@ -55,11 +56,11 @@ def run(
     1 after a problem, which was printed, 2 for an unknown deployment.
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    progress = Steps()
+    progress, project = Steps(), project_folder()
     try:
         demand_free(playground_port)
-        path = find(deployment, ROOT / "deployments")
-        resolution, findings = load(path, handler_folders(ROOT / "model_src"))
+        path = find(deployment, project / "deployments")
+        resolution, findings = load(path, handler_names(project))
         if weights:
             _check_weights(weights, resolution.deployment.hosting)
         with LocalCloud(
@@ -88,7 +89,7 @@ def run(
             print(f"\n  question  {CHAT if kind == 'messages' else f'{PROMPT} ...'}")
             print(f"  answer    {status}: {text_of(answer) or answer}\n")
             page = _playground(cloud, stacks[-1].name, region, playground_port)
-            with announced(ROOT, port, _variables(cloud, client)), page as proxy:
+            with announced(project, port, _variables(cloud, client)), page as proxy:
                 print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
                 print(f"\nplayground  {proxy.url}")
                 print(f"openapi     {proxy.url}openapi.json\n")

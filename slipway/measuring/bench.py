@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load as load_deployment
+from llm_hosting.sources import handler_names
 from slipway.measuring import starts
 from slipway.measuring.figures import slo
 from slipway.measuring.figures.measured import MeasuredError, keep
@@ -27,7 +27,7 @@ def run(name: str, region: str | None, root: Path, options: LoadTestOptions) -> 
     """
     try:
         path = find(name, root / "deployments")
-        resolution, _ = load_deployment(path, handler_folders(root / "model_src"))
+        resolution, _ = load_deployment(path, handler_names(root))
         objective = None if options.slo is None else slo.parse(options.slo)
         prompts = (
             from_file(options.prompts, options.answer_tokens)

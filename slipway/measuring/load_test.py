@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.file_errors import why
+from llm_hosting.home import HOME
 from llm_hosting.resolution import Placement, Resolution
 from slipway.hosting.hosting import hosting_of
 from slipway.measuring import starts
@@ -26,7 +27,6 @@ from slipway.measuring.progress import Tell, progress
 from slipway.measuring.prompts import Prompt, Prompts
 from slipway.measuring.report.files import write
 from slipway.measuring.routes import route_of
-from slipway.shared.checkout import ROOT
 from slipway.shared.version import commit
 from slipway.stack.api import DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack
@@ -232,7 +232,7 @@ def _demand_writable(folder: Path) -> None:
 
 def _versions() -> dict[str, str]:
     """The versions of the tools. Slipway's version is its commit, and is left out if git does not know it."""
-    slipway = commit(ROOT)
+    slipway = commit(HOME)
     others = {name: version(name) for name in ("boto3", "urllib3")}
     return ({"slipway": slipway} if slipway else {}) | {"python": platform.python_version()} | others
 

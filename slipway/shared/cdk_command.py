@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from slipway.shared.checkout import ROOT
+from llm_hosting.project import project_folder
 
-_COMMAND = ROOT / "node_modules" / ".bin" / "cdk"
+_COMMAND = Path("node_modules", ".bin", "cdk")
 
 
-def cdk(arguments: str, command: Path = _COMMAND) -> str:
+def cdk(arguments: str, command: Path | None = None) -> str:
     """Return the line that runs the CDK with these arguments.
 
     If the checkout lacks the CDK, the line begins with `make setup`, because `npx` would offer to install another CDK.
     """
-    return f"{'' if command.exists() else 'make setup && '}npx cdk {arguments}"
+    return f"{'' if (command or project_folder() / _COMMAND).exists() else 'make setup && '}npx cdk {arguments}"

@@ -17,7 +17,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.file_errors import why
-from playground import serve
+from llm_hosting.playground import serve
 from slipway.shared.aws_errors import sentence
 from slipway.stack.api import DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack

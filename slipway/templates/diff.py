@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, base_of, find
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.estimates import start_in_seconds
+from llm_hosting.sources import handler_names
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import ChangeReport, as_json, markdown, page
@@ -133,7 +133,7 @@ def _moved(after: Synthesized, region: str) -> Change:
 def _usual_start(path: Path, root: Path) -> float | None:
     """Seconds that a start of the model takes; None = not known."""
     try:
-        resolution, _ = load(path, handler_folders(root / "model_src"))
+        resolution, _ = load(path, handler_names(root))
     except DeploymentError:
         return None
     return start_in_seconds(resolution.placements[0]).likely

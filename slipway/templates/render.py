@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.archive import ArchiveError, handler_folders
+from llm_hosting.archive import ArchiveError
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
@@ -16,7 +16,7 @@ from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from llm_hosting.sources import Sources
+from llm_hosting.sources import Sources, handler_names
 from slipway.templates.app import in_app
 from slipway.templates.rendered_files import ParametersFileError, RenderedFiles, TooLargeError
 
@@ -50,7 +50,7 @@ def run(name: str, root: Path, folder: Path, code: Code = "inline") -> int:
 
 
 def _resolution(path: Path, root: Path) -> Resolution:
-    resolution, findings = load(path, handler_folders(root / "model_src"))
+    resolution, findings = load(path, handler_names(root))
     print(*describe(stack_name(path), resolution, findings), sep="\n", file=sys.stderr)
     if region := resolution.deployment.region:
         print(f"  region    {region} is for `cdk deploy`: this template is for every region", file=sys.stderr)
@@ -61,11 +61,11 @@ def _synthesized(
     name: str, resolution: Resolution | None, values: Mapping[str, str], root: Path, code: Code
 ) -> PortableTemplate:
     """Synthesize the template. resolution: None = the account settings."""
-    from stacks.portable_rendering import render, render_account_settings
+    from slipway_stacks.portable_rendering import render, render_account_settings
 
     def make(app: Any) -> PortableTemplate:
         if resolution is None:
             return render_account_settings(app)
-        return render(app, name, resolution, Sources.below(root), values, code)
+        return render(app, name, resolution, Sources.of(root), values, code)
 
     return in_app(root, make)

@@ -40,11 +40,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def served() -> Iterator[Mapping[str, Served]]:
     """Serve every deployment of this folder on one local cloud, and return them by name."""
     os.environ["no_proxy"] = ",".join(filter(None, (os.environ.get("no_proxy"), "127.0.0.1")))
-    path = {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in (".", "constructs", "lambda_src", "tests"))}
     command = [str(ROOT / ".venv/bin/python"), "-m", "support.stacks.served_deployments", *map(str, DEPLOYMENTS)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         printed = process.stdout.readline()
         assert printed, "nothing was deployed: the reason stands above"

@@ -8,8 +8,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lambda_src"))
-
 from simulation.callers.trial import MODES, Trial
 from simulation.scorecard import Scorecard
 from simulation.world.story import story

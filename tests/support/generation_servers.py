@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_cloud.assembly import ROOT
 from support.patience import PATIENCE_IN_SECONDS, wait_for
+from support.repository import ROOT
 
 
 class Answer(NamedTuple):

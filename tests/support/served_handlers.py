@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_hosting.archive import pack
-from local_cloud.assembly import ROOT
 from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
+from support.repository import ROOT
 
 HANDLERS = ROOT / "model_src"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
-from local_cloud.assembly import ROOT
-from stacks.from_context import add_stacks
+from slipway_stacks.from_context import add_stacks
 from support.deployments.counted_calls import ONCE, count_calls
+from support.repository import ROOT
 
 
 def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import aws_cdk as cdk
 
 from examples.cdk_pipeline import PIPELINE, PipelineStack
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from support.templates.template_parts import Template, all_of
 
 

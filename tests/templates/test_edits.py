@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from local_cloud.assembly import ROOT
 from slipway.changes import classify
+from support.repository import ROOT
 from support.templates.edits import EDITS, Edit, refusals, template_of
 from support.templates.template_parts import Template
 

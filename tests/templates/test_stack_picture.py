@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from support.templates.template_parts import Template, all_of, functions, logical_id, variant
 
 SERVICES = {"sqs": "SQS", "dynamodb": "DynamoDB", "s3": "S3", "events": "EventBridge", "sagemaker": "SageMaker"}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from tools.benchmarks.__main__ import GROUPS
 
 

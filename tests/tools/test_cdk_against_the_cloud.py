@@ -10,9 +10,10 @@ from subprocess import PIPE, STDOUT
 import pytest
 
 from local_cloud.api_client import connect
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from support.command import Command
+from support.repository import ROOT
 
 Cdk = Callable[..., subprocess.CompletedProcess[str]]
 DEPLOYMENT = "tests/deployments/jobs-off.yaml"

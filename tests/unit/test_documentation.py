@@ -7,7 +7,7 @@ import pytest
 
 from llm_hosting.fleets.file import parse_fleet
 from llm_hosting.preflight.validation import load
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"!?\[[^]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")

@@ -15,15 +15,16 @@ from inference_api.handlers.route import MODULES as HANDLERS_OF_ROUTES
 from inference_api.handlers.route import module_of
 from inference_api.machines import ec2_instances
 from llm_hosting.api.routes import ROUTES
-from local_cloud.assembly import ROOT
 from slipway.reference.generated_files import files
+from support.repository import ROOT
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 FACTS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.resolution"}
 # These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
-JUDGES = {*FACTS, *READERS, "llm_hosting.archive", "llm_hosting.file_errors", "llm_hosting.preflight"}
+PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
+JUDGES = {*FACTS, *READERS, *PLACES, "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
 API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # which the OpenAPI document reads, too
 CONSTRUCTS = {
@@ -33,36 +34,38 @@ CONSTRUCTS = {
 # The functions write these rows and keys; the operator's verbs read them.
 ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
 ALLOWED: dict[str, set[str]] = {
-    "llm_hosting.archive": set(),
+    **{name: PLACES for name in PLACES},
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": {"llm_hosting.catalog"},
-    **{name: {*READERS, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
+    **{
+        name: {*READERS, "llm_hosting.deployment", "llm_hosting.file_errors", "llm_hosting.project"} for name in READERS
+    },
     "llm_hosting.file_errors": set(),
     "llm_hosting.resolution": FACTS,
     "llm_hosting.preflight": {*FACTS, *READERS},
     "llm_hosting.portable": {*FACTS, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting.fleets": {*JUDGES, "llm_hosting.portable"},
     **{name: {*API_FACTS, "llm_hosting.deployment"} for name in API_FACTS},
-    **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, "llm_hosting.archive"} for name in CONSTRUCTS},
-    "stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
+    **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, *PLACES} for name in CONSTRUCTS},
+    "slipway_stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
     "inference_api.shared.error_codes": set(),
     **{name: {"inference_api", *ROWS} for name in ROWS},
     "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
     "inference_api.handlers": {"botocore", "inference_api", *ROWS},
-    "local_cloud": {"boto3", "botocore", "llm_hosting.archive", "llm_hosting.file_errors"},
+    "local_cloud": {"boto3", "botocore", *PLACES, "llm_hosting.file_errors"},
     "slipway": {
-        *("boto3", "botocore", "local_cloud", "playground"),
+        *("boto3", "botocore", "local_cloud", "llm_hosting.playground"),
         *API_FACTS,
         *RENDERED,
         "llm_hosting",
-        *(*CDK, "stacks"),  # of `render`, which synthesizes
+        *(*CDK, "slipway_stacks"),  # of `render`, which synthesizes
         "inference_api.shared.error_codes",
         *ROWS,
     },
-    "playground": set(),
+    "llm_hosting.playground": set(),
 }
 LAYERS = {*ALLOWED, *CDK, "boto3", "botocore"}
-SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT / "tests", ROOT)
+SOURCE_ROOTS = (ROOT / "constructs", ROOT / "lambda_src", ROOT / "stacks", ROOT / "tests", ROOT)
 
 
 def dotted(path: Path) -> str:
@@ -75,7 +78,7 @@ def modules(*folders: str) -> dict[str, Path]:
     return {dotted(path): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
 
 
-MODULES = modules("constructs", "stacks", "lambda_src", "local_cloud", "playground", "slipway")
+MODULES = modules("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
 ALL_MODULES = MODULES | modules("tools", "tests", "model_src", "examples")
 
 
@@ -262,13 +265,13 @@ def handlers_named(tree: ast.Module) -> Iterator[str]:
 
 def test_every_handler_is_named_by_a_stack_or_construct_and_exists() -> None:
     package = "inference_api.handlers."
-    sources = [name for name in MODULES if name.startswith(("stacks.", "llm_hosting."))]
+    sources = [name for name in MODULES if name.startswith(("slipway_stacks.", "llm_hosting."))]
     named = {handler for name in sources for handler in handlers_named(tree_of(name))}
     texts = (node.value for node in ast.walk(tree_of(f"{package}route")) if isinstance(node, ast.Constant))
     named |= {text.removeprefix(package) for text in texts if isinstance(text, str) and text.startswith(package)}
     modules = [name for name in MODULES if name.startswith((package, "inference_api.tasks."))]
     assert named == {name.rpartition(".")[2] for name in modules} | {"serve"}
-    for name in (*modules, "playground.serve"):
+    for name in (*modules, "llm_hosting.playground.serve"):
         assert callable(importlib.import_module(name).handler)
 
 

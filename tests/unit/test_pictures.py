@@ -13,7 +13,7 @@ from inference_api.jobs.state.job import SHOWN, Job, Output
 from inference_api.shared.job_times import JobTimes
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.recommendation import alternatives
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"
 FILES = sorted(PICTURES.glob("*.svg"))

@@ -1,15 +1,12 @@
 """Writes the recordings of docs/pictures/ anew (`make recordings`): commands, the playground and a report."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-# Source roots, like `src/`.
-sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src"), str(ROOT / "tests")]
-
 from tools.recordings import load_test, playground, recording
+
+ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:

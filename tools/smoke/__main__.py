@@ -10,12 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "constructs"), str(ROOT / "lambda_src")]  # source roots, like `src/`
-
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.catalog.instances import instances
+from llm_hosting.home import HOME
 from slipway.checking import check
 from slipway.operations.verify import checks_of
 from slipway.shared.aws_clients import clients_in
@@ -59,8 +57,8 @@ def _run(given: argparse.Namespace) -> int:
     account = clients("sts").get_caller_identity()["Account"]
     region = str(clients("sts").meta.region_name)
     where = f"{region} of account {account}" + (", the local cloud" if given.local else "")
-    files = [str(ROOT / "tools" / "smoke" / "deployments" / f"{name}.yaml") for name in NAMES]
-    if status := check.run(files, ROOT, check.CheckOptions(account=True, region=given.region)):
+    files = [str(HOME / "tools" / "smoke" / "deployments" / f"{name}.yaml") for name in NAMES]
+    if status := check.run(files, HOME, check.CheckOptions(account=True, region=given.region)):
         print("Nothing was deployed: the account is not ready.", file=sys.stderr)
         return status
     with TemporaryDirectory() as folder:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from llm_hosting import ACCOUNT_SETTINGS
-from local_cloud.assembly import DEFAULT_REGION, ROOT, read_stacks, synthesize
+from local_cloud.assembly import DEFAULT_REGION, read_stacks, synthesize
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from local_cloud.registry import put_image
 from slipway.checking.check import check
+from support.repository import ROOT
 
 CLOCK_SPEED = 4
 LOOK_INTERVAL_IN_SECONDS = 0.5

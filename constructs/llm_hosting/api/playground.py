@@ -1,6 +1,7 @@
 """The playground: a page to try the model, served by the API itself."""
 
 from dataclasses import replace
+from importlib.resources import files
 from typing import Literal
 
 import aws_cdk as cdk
@@ -20,7 +21,7 @@ _OPEN = (
 
 
 class Playground(Construct):
-    """The function that answers GET / and GET /playground/{file}. code: the folder `playground/`."""
+    """The function that answers GET / and GET /playground/{file}."""
 
     def __init__(
         self,
@@ -29,11 +30,11 @@ class Playground(Construct):
         *,
         api: InferenceApi,
         auth: Literal["iam", "api-key", "none"],
-        code: lambda_.Code,
         handlers: Handlers,
     ) -> None:
         super().__init__(scope, construct_id)
         variables = handlers.environment | {"AUTH": auth, "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME}
+        code = lambda_.Code.from_asset(str(files("llm_hosting") / "playground"), exclude=["**/__pycache__"])
         function = HandlerFunction(
             self,
             "Serve",

@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-_OURS = Path(__file__).parents[3] / "deployments"
+from ..project import project_folder
 
 
 class UnknownDeploymentError(Exception):
@@ -54,8 +54,8 @@ def stack_name(path: Path) -> str:
 
 def spoken_name(path: Path) -> str:
     """Return the name that the command line takes: `<base>/<overlay>` for an overlay, the path of a file elsewhere."""
-    own = Path(os.path.abspath(path))
-    return own.relative_to(_OURS).with_suffix("").as_posix() if own.is_relative_to(_OURS) else shlex.quote(str(path))
+    own, folder = Path(os.path.abspath(path)), project_folder() / "deployments"
+    return own.relative_to(folder).with_suffix("").as_posix() if own.is_relative_to(folder) else shlex.quote(str(path))
 
 
 def same_stack(path: Path, folder: Path) -> Path | None:

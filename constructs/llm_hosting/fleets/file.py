@@ -6,7 +6,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from .. import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
-from ..archive import handler_folders
 from ..deployment.file import DeploymentError
 from ..deployment.finding import Finding
 from ..deployment.paths import UnknownDeploymentError, find, stack_name
@@ -14,6 +13,7 @@ from ..deployment.problems import SettingProblems, errors_of
 from ..deployment.yaml_file import read
 from ..preflight.validation import load
 from ..resolution import Resolution
+from ..sources import handler_names
 from .fleet import Fleet
 
 _NAME, _LENGTH = (
@@ -65,5 +65,5 @@ def load_fleet(path: Path, root: Path) -> tuple[Fleet, str, Resolution]:
         deployment = find(fleet.deployment, root / "deployments")
     except UnknownDeploymentError as error:
         raise DeploymentError(path, [f"deployment: {error}"]) from None
-    resolution, _ = load(deployment, handler_folders(root / "model_src"))
+    resolution, _ = load(deployment, handler_names(root))
     return fleet, stack_name(deployment), resolution

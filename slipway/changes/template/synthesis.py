@@ -40,6 +40,7 @@ def synthesize(name: str, root: Path) -> Synthesized:
         environment = os.environ | {
             "CDK_CONTEXT_JSON": json.dumps(context),
             "CDK_OUTDIR": folder,
+            "PYTHONPATH": os.pathsep.join(_own_packages(root)),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
         }
         command = [sys.executable, str(root / "app.py")]
@@ -49,6 +50,14 @@ def synthesize(name: str, root: Path) -> Synthesized:
         if done.returncode:
             raise NoTemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
         return _only_stack(Path(folder))
+
+
+def _own_packages(root: Path) -> Iterator[str]:
+    """The folders from which a checkout of Slipway at another commit imports its own code, and the variable's own."""
+    if (root / "constructs").is_dir():
+        yield from (str(root / each) for each in ("", "constructs", "lambda_src", "stacks"))
+    if "PYTHONPATH" in os.environ:
+        yield os.environ["PYTHONPATH"]
 
 
 def _reason(said: str) -> str:

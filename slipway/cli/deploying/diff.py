@@ -3,9 +3,9 @@
 from argparse import Namespace
 from pathlib import Path
 
+from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, REGION
 from slipway.cli.parser import Verbs, add_verb
-from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
@@ -27,4 +27,5 @@ def run(given: Namespace) -> int:
     from slipway.templates import diff
 
     form = "json" if given.json else "markdown" if given.markdown else "text"
-    return diff.run(given.deployment, ROOT, diff.DiffOptions(given.against, given.region, given.accepted, form))
+    options = diff.DiffOptions(given.against, given.region, given.accepted, form)
+    return diff.run(given.deployment, project_folder(), options)

@@ -2,9 +2,9 @@
 
 from argparse import Namespace
 
+from llm_hosting.project import project_folder
 from slipway.cli.arguments import port
 from slipway.cli.parser import Verbs, add_verb
-from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
@@ -16,4 +16,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.local import env
 
-    return env.run(ROOT, given.port)
+    return env.run(project_folder(), given.port)

@@ -2,8 +2,8 @@
 
 from argparse import Namespace
 
+from llm_hosting.project import project_folder
 from slipway.cli.parser import Parser, Verbs, add_verb
-from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
@@ -27,10 +27,10 @@ def _add_arguments(verb: Parser) -> None:
 def run_plan(given: Namespace) -> int:
     from slipway.fleet import plan_command
 
-    return plan_command.run(given.fleet, ROOT, given.region, as_json=given.json)
+    return plan_command.run(given.fleet, project_folder(), given.region, as_json=given.json)
 
 
 def run_status(given: Namespace) -> int:
     from slipway.fleet import status
 
-    return status.run(given.fleet, ROOT, given.region, as_json=given.json)
+    return status.run(given.fleet, project_folder(), given.region, as_json=given.json)

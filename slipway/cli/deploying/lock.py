@@ -3,9 +3,9 @@
 from argparse import Namespace
 from pathlib import Path
 
+from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, one_name
 from slipway.cli.parser import Verbs, add_verb
-from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
@@ -19,4 +19,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.locking import lock
 
-    return lock.run(given.deployment, ROOT, given.folder)
+    return lock.run(given.deployment, project_folder(), given.folder)

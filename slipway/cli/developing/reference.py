@@ -2,8 +2,8 @@
 
 from argparse import Namespace
 
+from llm_hosting.home import HOME
 from slipway.cli.parser import Verbs, add_verb
-from slipway.shared.checkout import ROOT
 
 
 def add(verbs: Verbs) -> None:
@@ -13,5 +13,5 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.reference import generated_files
 
-    generated_files.run(ROOT)
+    generated_files.run(HOME)
     return 0

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterator
 from html import escape
+from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,9 +22,8 @@ from slipway.measuring.report.tables import (
     tables,
     usd_per_million,
 )
-from slipway.shared.checkout import ROOT
 
-_PLAYGROUND = ROOT / "playground"
+_PLAYGROUND = files("llm_hosting") / "playground"
 # The page runs no script and loads nothing, even if a name holds HTML.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

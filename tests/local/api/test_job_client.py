@@ -14,8 +14,9 @@ import pytest
 
 from examples.job_client import ApiError, JobCancelledError, JobClient, JobFailedError
 from local_cloud.api_client import ApiClient
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
+from support.repository import ROOT
 from support.stacks.deployed_stacks import Apis, deployed
 
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}

@@ -15,11 +15,11 @@ import pytest
 from llm_hosting.catalog.engines import engine
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.preflight.report import Report
-from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT, Credentials, LocalCloud
 from slipway.account.account import Account
 from slipway.account.findings import add_account_findings
 from slipway.checking.check import check as check_file
+from support.repository import ROOT
 from support.stacks.small_stacks import statement
 
 REGION, BUCKET = "eu-north-1", "checked-weights"

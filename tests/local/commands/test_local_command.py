@@ -19,13 +19,13 @@ import psutil
 import pytest
 import requests
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.model import Hosting
 from llm_hosting.preflight.validation import load
-from local_cloud.assembly import ROOT
+from llm_hosting.sources import handler_names
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
 from local_cloud.deploy import BUCKET
 from slipway.local import session as local
+from support.repository import ROOT
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
 PATIENCE_IN_SECONDS = 180
@@ -191,7 +191,7 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
     ],
 )
 def test_the_first_request_is_a_chat_if_the_model_takes_chats(deployment: str, kind: str) -> None:
-    resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_folders(ROOT / "model_src"))
+    resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_names(ROOT))
     assert local._question(resolution) == kind
 
 

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from local_cloud.api_client import ApiClient
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
 from slipway.measuring.figures.results import read
 from slipway.stack.deployed_stack import UnknownStackError, find_stack
 from support.command import Command, Outcome
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.patience import PATIENCE_IN_SECONDS, wait_for
+from support.repository import ROOT
 from support.stacks.deployed_stacks import Apis, resource_ids
 from support.stacks.small_stacks import statement
 

@@ -6,10 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import deploy, destroy
 from support.patience import wait_for
+from support.repository import ROOT
 from support.stacks.deployed_stacks import Change, deployed, edited, ended, resource_ids, update
 from support.templates.template_parts import Template, properties
 

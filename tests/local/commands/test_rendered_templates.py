@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.portable.template import PortableTemplate, portable_template
 from llm_hosting.preflight.validation import load
+from llm_hosting.sources import handler_names
 from local_cloud.api_client import ApiClient, connect
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
+from support.repository import ROOT
 from support.stacks.small_stacks import REGION, delete
 
 NAME, PREFIX = "opt-30b", "shared-archives"
@@ -20,7 +21,7 @@ BUCKET = f"{PREFIX}-{REGION}"
 
 @pytest.fixture(scope="module", params=["inline", "archive"])
 def template(stacks: dict[str, Stack], request: pytest.FixtureRequest) -> PortableTemplate:
-    resolution, _ = load(ROOT / "deployments" / f"{NAME}.yaml", handler_folders(ROOT / "model_src"))
+    resolution, _ = load(ROOT / "deployments" / f"{NAME}.yaml", handler_names(ROOT))
     assets = {asset.object_key: asset.source for asset in stacks[NAME].assets}
     return portable_template(stacks[NAME].template, NAME, resolution, assets, {}, request.param)
 

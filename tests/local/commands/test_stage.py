@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from local_cloud.assembly import ROOT
 from local_cloud.cloud import ACCOUNT
+from support.repository import ROOT
 from support.stacks.small_stacks import REGION, statement
 from support.stacks.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 from support.stand_ins.hub_models import safetensors

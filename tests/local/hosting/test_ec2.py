@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from local_cloud.api_client import ApiClient
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from slipway.measuring.figures.results import read
 from support.command import Command
 from support.patience import wait_for
+from support.repository import ROOT
 from support.stacks.deployed_stacks import deployed, edited, resource_ids
 from support.stacks.machines import forget_faults, machines, order_fault, wait_for_state
 from support.templates.template_parts import Template

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local_cloud.assembly import ROOT
 from local_cloud.cloud import LocalCloud
+from support.repository import ROOT
 from support.stand_ins.hub_server import HubServer
 
 FILES = {"config.json": b"{}", "model.safetensors": b"1" * 200_000, "tokenizer.json": b"words"}

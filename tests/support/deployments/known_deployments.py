@@ -1,7 +1,7 @@
 """The deployments that tests cover: the shipped ones and the variants of tests/deployments."""
 
 from llm_hosting.deployment.paths import find, names, stack_name
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 
 DEPLOYMENTS = ROOT / "deployments"
 SHIPPED_FILES = {stack_name(path): path for path in (find(name, DEPLOYMENTS) for name in names(DEPLOYMENTS))}

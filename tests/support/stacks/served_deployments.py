@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from local_cloud.api_client import connect
-from local_cloud.assembly import ROOT, Stack, read_stacks, synthesize
+from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from slipway.stack.deployed_stack import DeployedStack
 from slipway.stack.keys import DeployedKeys, KeysError
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
+from support.repository import ROOT
 
 ASLEEP = "asleep"  # the deployment whose instances are stopped
 

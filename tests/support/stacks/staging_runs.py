@@ -16,11 +16,11 @@ from unittest.mock import patch
 
 import boto3
 
-from local_cloud.assembly import ROOT
 from local_cloud.cloud import Credentials, LocalCloud
 from slipway.locking import lock
 from slipway.staging import stage
 from support.patience import PATIENCE_IN_SECONDS, wait_for_event
+from support.repository import ROOT
 from support.stacks.small_stacks import REGION
 from support.stand_ins.hub_server import HubServer
 from support.stand_ins.s3_recorder import Request, S3Recorder

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from playground import serve
+from llm_hosting.playground import serve
 
 Reply = tuple[int, dict[str, str], Any]  # status, headers, JSON; or the pieces of a stream
 Answerer = Callable[["Call"], Reply]

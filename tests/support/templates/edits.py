@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from llm_hosting.preflight.validation import validate
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from support.deployments.good_one import Changes, resolved
+from support.repository import ROOT
 from support.templates.portable_templates import synthesized
 from support.templates.template_parts import Template
 

@@ -8,20 +8,21 @@ The folder that `INLINE_FUNCTIONS` names holds the functions' index.py and, as `
 import importlib
 import os
 import sys
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
-import playground
-from local_cloud.assembly import ROOT
+import llm_hosting.playground
+from support.repository import ROOT
 
-_FOLDERS = (f"{ROOT / 'lambda_src'}/", f"{ROOT / 'playground' / 'serve.py'}")
+_FOLDERS = (f"{ROOT / 'lambda_src'}/", f"{files('llm_hosting') / 'playground' / 'serve.py'}")
 
 sys.path.insert(0, os.environ["INLINE_FUNCTIONS"])
 importlib.import_module("index")
 importlib.import_module("playground_index")
-sys.modules["playground.serve"] = importlib.import_module("serve")
-setattr(playground, "serve", sys.modules["playground.serve"])  # noqa: B010  (a package without attributes)
+sys.modules["llm_hosting.playground.serve"] = importlib.import_module("serve")
+setattr(llm_hosting.playground, "serve", sys.modules["llm_hosting.playground.serve"])  # noqa: B010  (a package without attributes)
 
 
 def _keep_out(event: str, arguments: tuple[Any, ...]) -> None:

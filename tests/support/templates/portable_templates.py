@@ -8,15 +8,15 @@ from pathlib import Path
 
 import aws_cdk as cdk
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.portable.names import with_own_name
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
-from llm_hosting.sources import Sources
-from local_cloud.assembly import ROOT, Stack, read_stacks
-from stacks.inference_stack import InferenceStack
+from llm_hosting.sources import Sources, handler_names
+from local_cloud.assembly import Stack, read_stacks
+from slipway_stacks.inference_stack import InferenceStack
 from support.deployments.known_deployments import SHIPPED_FILES, VARIANT_FILES
+from support.repository import ROOT
 from support.templates.resolved_templates import resolved
 from support.templates.template_parts import Template
 
@@ -27,7 +27,7 @@ FILES = SHIPPED_FILES | {path.stem: path for path in VARIANT_FILES}
 @cache
 def resolution(name: str) -> Resolution:
     """Resolve a shipped deployment or a variant."""
-    return load(FILES[name], handler_folders(ROOT / "model_src"))[0]
+    return load(FILES[name], handler_names(ROOT))[0]
 
 
 def portable(
@@ -55,7 +55,7 @@ def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = cdk.App(context=context, outdir=str(folder), builtin_cloud_formation_validation=False)
     for name, each in resolutions.items():
-        InferenceStack(app, name, resolution=each, sources=Sources.below(ROOT))
+        InferenceStack(app, name, resolution=each, sources=Sources.of(ROOT))
     app.synth()
     return {stack.name: stack for stack in read_stacks(folder)}
 

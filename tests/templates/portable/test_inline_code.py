@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from llm_hosting.portable.code.assets import Code, TemplateWithoutAssets, without_assets
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from support.deployments.known_deployments import SHIPPED, VARIANTS
+from support.repository import ROOT
 from support.templates.inline_code import index_of
 from support.templates.template_parts import Template, all_of, resources
 

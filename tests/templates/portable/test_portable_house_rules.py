@@ -17,9 +17,10 @@ from llm_hosting.portable.template import (
     PortableTemplate,
     without_bootstrap,
 )
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from local_cloud.checks import lint
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, VARIANTS
+from support.repository import ROOT
 from support.templates.portable_templates import portable, resolution, synthesized
 from support.templates.resolved_templates import resolved
 from support.templates.template_parts import Template, all_of, resources

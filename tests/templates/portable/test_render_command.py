@@ -12,10 +12,11 @@ import yaml
 from aws_cdk import aws_s3 as s3
 
 from llm_hosting.portable.template import PortableTemplate
-from local_cloud.assembly import ROOT, Stack
+from local_cloud.assembly import Stack
 from slipway.templates.render import run
 from slipway.templates.rendered_files import RenderedFiles
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
+from support.repository import ROOT
 from support.templates.portable_templates import portable
 
 SMALL: dict[str, Any] = {
@@ -151,7 +152,7 @@ def stack_with_a_bucket(scope: Any, construct_id: str, **settings: Any) -> None:
 
 
 def test_a_finding_of_cdk_nag_ends_the_rendering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stacks.portable_rendering.AccountSettingsStack", stack_with_a_bucket)
+    monkeypatch.setattr("slipway_stacks.portable_rendering.AccountSettingsStack", stack_with_a_bucket)
     with pytest.raises(RuntimeError, match="AwsSolutions-S1"):
         run(ACCOUNT_SETTINGS, ROOT, tmp_path)
     assert list(tmp_path.iterdir()) == []

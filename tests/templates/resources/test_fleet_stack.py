@@ -11,12 +11,12 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Match, Template
 
-from local_cloud.assembly import ROOT
 from local_cloud.checks import lint
 from slipway.changes.template.reading import read_template
-from stacks.fleet_from_context import add_fleet
-from stacks.fleet_stack import FleetStack
+from slipway_stacks.fleet_from_context import add_fleet
+from slipway_stacks.fleet_stack import FleetStack
 from support.deployments.fleets import FIRST, MANAGEMENT, SECOND, SELF_MANAGED, THIRD, UNIT, rendered
+from support.repository import ROOT
 
 SET = "AWS::CloudFormation::StackSet"
 

@@ -12,9 +12,9 @@ import pytest
 from llm_hosting.hosting.ec2_hosting import Ec2Hosting
 from llm_hosting.jobs.store import JobStore
 from llm_hosting.sources import Sources
-from local_cloud.assembly import ROOT
 from support.deployments.good_one import ON_EC2, Changes, resolved
 from support.deployments.known_deployments import SHIPPED
+from support.repository import ROOT
 from support.templates.house_rules import statements_of
 from support.templates.template_parts import Template, all_of, functions, only, properties, referred, resources
 
@@ -259,7 +259,7 @@ def machines_of(
     changes: dict[str, Changes], folder: Path, functions: Path = ROOT / "lambda_src"
 ) -> dict[str, list[str]]:
     """Return the logical ids of launch templates, wait conditions and handles for each of these changes on EC2."""
-    sources = Sources(functions=functions, models=ROOT / "model_src", playground=ROOT / "playground")
+    sources = Sources(functions=functions, models=ROOT / "model_src", handlers=())
     app = cdk.App(outdir=str(folder))
     for name, change in changes.items():
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}

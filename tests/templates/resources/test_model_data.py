@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 
 from llm_hosting.archive import pack
 from llm_hosting.endpoint.model_archive import ModelArchive
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 
 HANDLER = ROOT / "model_src" / "deepspeed"
 PROPERTIES = {"engine": "DeepSpeed"}

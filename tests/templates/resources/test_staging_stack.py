@@ -12,9 +12,10 @@ import aws_cdk as cdk
 import pytest
 import yaml
 
-from local_cloud.assembly import ROOT, read_stacks
-from stacks.from_context import add_stacks
+from local_cloud.assembly import read_stacks
+from slipway_stacks.from_context import add_stacks
 from support.deployments.known_deployments import STAGED_FILE, STAGING
+from support.repository import ROOT
 from support.templates.house_rules import RULES
 from support.templates.template_parts import Template, all_of, properties
 
@@ -50,7 +51,7 @@ def test_the_build_installs_pinned_packages_and_runs_the_same_command(template: 
 
 
 def test_the_source_holds_all_that_the_command_needs(source: Path, tmp_path: Path) -> None:
-    assert {path.name for path in source.iterdir()} == {"constructs", "deployments", "requirements.txt", "slipway"}
+    assert {path.name for path in source.iterdir()} == {"deployments", "llm_hosting", "requirements.txt", "slipway"}
     assert [path.name for path in (source / "deployments").iterdir()] == [STAGED_FILE.name]
     assert not list(source.rglob("__pycache__"))
     command = [sys.executable, "-m", "slipway", "stage", STAGED_FILE.stem]

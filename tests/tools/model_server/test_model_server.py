@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from local_cloud.assembly import ROOT
 from local_cloud.model_server.contract.answer import EngineAnswer
 from local_cloud.model_server.contract.server import ContainerServer
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
+from support.repository import ROOT
 
 REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
 TGI = {

@@ -13,8 +13,8 @@ from inference_api.jobs.state.job import CANCELLED, Job
 from inference_api.jobs.state.table import JobTable
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.runtime import Runtime
-from local_cloud.assembly import ROOT
 from local_cloud.checks import RefusedTemplateError, lint
+from support.repository import ROOT
 
 TEMPLATE = ROOT / "examples" / "job_webhook.yaml"
 TIMES = JobTimes(deadline=3600, retention=3600, invocation_timeout=60)

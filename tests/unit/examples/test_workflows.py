@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from local_cloud.assembly import ROOT
 from local_cloud.checks import lint
 from slipway.__main__ import command_line
+from support.repository import ROOT
 
 FOLDER = ROOT / "examples" / "github"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_hosting.archive import ArchiveError, handler_folders, pack, settings_file
-from local_cloud.assembly import ROOT
 from local_cloud.model_server.djl.properties import parse_properties
+from support.repository import ROOT
 
 HANDLERS = ROOT / "model_src"
 PROPERTIES = {"engine": "DeepSpeed", "option.tensor_parallel_degree": "8"}

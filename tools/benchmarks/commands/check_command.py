@@ -8,13 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.benchmarks.shared.pairs import ROOT, Figure, alternate, cpu_seconds, environment, spread
-
-sys.path.append(str(ROOT / "constructs"))  # a source root, like `src/`
-
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
+from tools.benchmarks.shared.pairs import ROOT, Figure, alternate, cpu_seconds, environment, spread
 
 LIMIT_IN_SECONDS = 0.3
 NEAR = 0.05

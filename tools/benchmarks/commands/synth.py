@@ -25,7 +25,8 @@ from tools.benchmarks.shared.pairs import (
 _APP = "import gc; gc.disable(); import aws_cdk as cdk; app = cdk.App(builtin_cloud_formation_validation=False); "
 EMPTY = _APP + "cdk.Stack(app, 'Empty'); app.synth()"
 WITHOUT_NAG = _APP + (
-    "from pathlib import Path; from stacks.from_context import add_stacks; add_stacks(app, Path.cwd()); app.synth()"
+    "from pathlib import Path; from slipway_stacks.from_context import add_stacks; "
+    "add_stacks(app, Path.cwd()); app.synth()"
 )
 DEPLOYMENT = ROOT / "deployments" / "qwen3-4b.yaml"
 MANY = work(10)
@@ -61,9 +62,7 @@ def figures(rounds: int) -> Iterator[Figure]:
 def _synth(folder: Path, deployments: list[Path], *program: str) -> Callable[[], float]:
     settings = json.loads((ROOT / "cdk.json").read_text())["context"]
     context = settings | {"deployment": ",".join(map(str, deployments))}
-    variables = environment(
-        CDK_CONTEXT_JSON=json.dumps(context), CDK_OUTDIR=str(folder / "out"), PYTHONPATH=str(ROOT / "constructs")
-    )
+    variables = environment(CDK_CONTEXT_JSON=json.dumps(context), CDK_OUTDIR=str(folder / "out"))
 
     def synth() -> float:
         return cpu_seconds([sys.executable, *program], variables)

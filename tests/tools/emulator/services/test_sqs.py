@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from local_cloud.assembly import ROOT
 from local_cloud.cloud import PYTHON, LocalCloud
 from support.patience import wait_for
+from support.repository import ROOT
 from support.stacks.small_stacks import REGION, arn_of, create, function, resource, role, statement
 
 # Notes each delivery in another queue; the message says whether it fails and when it returns.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from support.templates.inline_code import index_file
 
 PREFIX = "/2018-06-01/runtime"

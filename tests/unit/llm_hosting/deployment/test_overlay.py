@@ -11,7 +11,8 @@ from llm_hosting.deployment.file import DeploymentError, parse, sets_over_base
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, names, stack_name
 from llm_hosting.preflight.validation import load
-from local_cloud.assembly import ROOT, _digest
+from local_cloud.assembly import _digest
+from support.repository import ROOT
 
 BASE: dict[str, Any] = {
     "model": {"id": "Qwen/Qwen3-4B"},

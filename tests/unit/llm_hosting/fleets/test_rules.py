@@ -9,7 +9,6 @@ from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.fleets.file import load_fleet, parse_fleet
 from llm_hosting.fleets.rules import RULES, judged
 from llm_hosting.fleets.stack_sets import told_values, version_of
-from local_cloud.assembly import ROOT
 from support.deployments.fleets import (
     CANARY_UNIT,
     FIRST,
@@ -21,6 +20,7 @@ from support.deployments.fleets import (
     fleet,
     rendered,
 )
+from support.repository import ROOT
 
 Changes = dict[str, Any]
 ON: Changes = {"DeployEndpoint": "true"}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
+from llm_hosting.sources import handler_names
 from support.deployments.known_deployments import SHIPPED_FILES
 
 ROOT = Path(__file__).parents[4]
@@ -83,7 +83,7 @@ def test_the_mistakes_of_publications_are_refused(name: str) -> None:
 
 def test_an_answer_of_bloom_is_sent_to_jobs() -> None:
     """BLOOM takes 32 s at p99, but the gateway gives up after 29 s."""
-    _, findings = load(ROOT / "deployments/bloom-176b.yaml", handler_folders(ROOT / "model_src"))
+    _, findings = load(ROOT / "deployments/bloom-176b.yaml", handler_names(ROOT))
     (finding,) = (each for each in findings if each.rule == "answer-fits-route")
     assert "32 s" in finding.message
     assert "POST /jobs" in finding.message
@@ -91,6 +91,6 @@ def test_an_answer_of_bloom_is_sent_to_jobs() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED_FILES.values(), ids=SHIPPED_FILES)
 def test_a_shipped_deployment_passes(path: Path) -> None:
-    _, findings = load(path, handler_folders(ROOT / "model_src"))
+    _, findings = load(path, handler_names(ROOT))
     expected = {"answer-fits-route"}
     assert {each.rule for each in findings if each.level in ("warning", "unknown")} <= expected

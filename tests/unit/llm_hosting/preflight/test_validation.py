@@ -8,7 +8,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Deployment
@@ -17,10 +16,11 @@ from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.validation import load, validate
 from llm_hosting.resolution import resolve
 from llm_hosting.resolution.description import describe
-from local_cloud.assembly import ROOT
+from llm_hosting.sources import handler_names
 from support.deployments.any_deployments import deployments
 from support.deployments.good_one import ASYNC, GOOD, OWN_REGISTRY, Changes, findings
 from support.deployments.known_deployments import SHIPPED_FILES
+from support.repository import ROOT
 
 REASON = {"shared-secret": "the callers have no AWS credentials"}
 
@@ -57,7 +57,7 @@ def test_of_a_good_deployment_there_is_nothing_to_say_but_notes(changes: Changes
 
 @pytest.mark.parametrize("path", SHIPPED_FILES.values(), ids=SHIPPED_FILES)
 def test_a_shipped_deployment_is_not_refused(path: Path) -> None:
-    _, found = load(path, handler_folders(ROOT / "model_src"))
+    _, found = load(path, handler_names(ROOT))
     assert [finding for finding in found if finding.level == "error"] == []
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from local_cloud.assembly import ROOT
 from local_cloud.machine.unit_file import UnitFile
+from support.repository import ROOT
 
 COMMANDS = ("dnf", "amazon-cloudwatch-agent-ctl", "systemctl", "python3.11", "id", "useradd", "curl", "sleep")
 # `-m venv FOLDER` makes a Python that records its own calls and one of its variables.

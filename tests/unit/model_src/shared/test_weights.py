@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from support.stand_ins.hub_server import HubServer
 
 MODEL = "facebook/opt-tiny"

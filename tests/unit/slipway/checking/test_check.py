@@ -14,13 +14,13 @@ from llm_hosting.catalog.instances import instances
 from llm_hosting.preflight.report import Figures, Report
 from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.preflight.rules.suitable_type import by_price
-from local_cloud.assembly import ROOT
 from slipway.account.account import Account
 from slipway.account.endpoint_quota import service_quota
 from slipway.checking.check import CheckOptions, run
 from slipway.checking.check import check as check_file
 from slipway.checking.memory_bar import legend, memory_bar
 from support.deployments.counted_calls import ONCE, count_calls
+from support.repository import ROOT
 
 HEALTHY: dict[str, Any] = {
     "model": {"id": "Qwen/Qwen3-4B"},

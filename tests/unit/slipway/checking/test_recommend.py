@@ -17,11 +17,11 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.recommendation import alternatives
 from llm_hosting.preflight.validation import errors_of_type, validate
 from llm_hosting.resolution import resolve
-from local_cloud.assembly import ROOT
 from slipway.__main__ import main
 from slipway.checking import recommend
 from slipway.checking.check import CheckOptions
 from slipway.checking.check import run as check
+from support.repository import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,6 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 
 from llm_hosting.fleets.rules import RULES
-from local_cloud.assembly import ROOT
 from slipway.__main__ import main
 from slipway.changes.gate import Acknowledgement
 from slipway.fleet import plan_command, plan_page, status
@@ -30,6 +29,7 @@ from support.deployments.fleets import (
     instance,
     rendered,
 )
+from support.repository import ROOT
 
 ON = {"parameters": {"DeployEndpoint": "true"}}
 EVERYWHERE = [

@@ -11,7 +11,6 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from llm_hosting.stack_label import StackLabel
-from local_cloud.assembly import ROOT
 from slipway.hosting.hosting import hosting_of
 from slipway.operations.call import sleep_notice
 from slipway.operations.last_failure import END_OF_LOG, last_failure
@@ -21,6 +20,7 @@ from slipway.operations.status import show
 from slipway.operations.verify import checks_of
 from slipway.stack.api import ApiAnswer
 from slipway.stack.deployed_stack import DeployedStack
+from support.repository import ROOT
 from support.stand_ins.described_stacks import described_stack
 from support.stand_ins.ec2 import LAUNCHED, StandInEc2, instance, volume
 

@@ -13,9 +13,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 
 from llm_hosting import DESCRIPTION_PREFIX
-from local_cloud.assembly import ROOT
 from slipway.leftovers.purge import ask_on_terminal, purge
 from slipway.shared.aws_clients import clients_in
+from support.repository import ROOT
 from support.stand_ins.ec2 import StandInEc2, instance, volume
 
 TABLE, BUCKET, LOG_GROUP = "chat-Table-1A", "chat-bucket-1a", "/aws/sagemaker/Endpoints/chat-1a2b3c4d"

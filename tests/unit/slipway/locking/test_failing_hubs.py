@@ -12,7 +12,6 @@ import pytest
 from huggingface_hub import constants
 
 from llm_hosting.deployment.lock import HUB
-from local_cloud.assembly import ROOT
 from slipway.checking import check
 from slipway.locking import lock
 from slipway.staging.hub_errors import HubError
@@ -21,6 +20,7 @@ from slipway.staging.stage import parsed
 from slipway.staging.staging import StagingError, stage
 from slipway.staging.weights_prefix import WeightsPrefix
 from support.patience import wait_for_event
+from support.repository import ROOT
 from support.stand_ins.hub_models import MODEL, files, safetensors
 from support.stand_ins.hub_server import HubAnswer, HubServer
 

@@ -8,8 +8,8 @@ import pytest
 
 from llm_hosting.catalog.engines import engine
 from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
-from local_cloud.assembly import ROOT
 from slipway.reference.tables import filled
+from support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
 VERSION, INSTANCE, OF_EC2_ALONE = (

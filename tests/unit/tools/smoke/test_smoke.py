@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from llm_hosting.catalog.instances import instances
-from local_cloud.assembly import ROOT
 from slipway.checking.check import check
+from support.repository import ROOT
 from tools.smoke.__main__ import answers_of, may_spend
 from tools.smoke.report import AwsAnswer, page
 from tools.smoke.trial import NAMES

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from llm_hosting.portable.code.index_file import InlineCodeError
-from local_cloud.assembly import ROOT
+from support.repository import ROOT
 from support.templates.inline_code import index_file
 
-FUNCTIONS, PAGE = ROOT / "lambda_src", ROOT / "playground"
+FUNCTIONS, PAGE = ROOT / "lambda_src", ROOT / "constructs" / "llm_hosting" / "playground"
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "inference_api" / "handlers").glob("[a-z]*.py"))
 # The machine's own process starts from a folder, and that of the streaming runtime from both forms; the two calls wait
 # for seconds.

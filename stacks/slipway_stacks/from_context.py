@@ -7,7 +7,6 @@ from pathlib import Path
 import aws_cdk as cdk
 
 from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
-from llm_hosting.archive import handler_folders
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.model import Deployment
@@ -15,9 +14,9 @@ from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_nam
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from llm_hosting.sources import Sources
-from stacks.account_settings_stack import AccountSettingsStack
-from stacks.inference_stack import InferenceStack
+from llm_hosting.sources import Sources, handler_names
+from slipway_stacks.account_settings_stack import AccountSettingsStack
+from slipway_stacks.inference_stack import InferenceStack
 
 Loaded = tuple[Resolution, list[Finding]]
 
@@ -26,7 +25,7 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     """Add a stack for each name or path in the context's `deployment`, separated by commas.
 
     A name with the prefix `slipway-staging-` adds the build project that stages the deployment's weights. root: the
-    folder with `deployments/`, `lambda_src/` and `model_src/`. Raises SystemExit with every problem of every file.
+    folder of the project. Raises SystemExit with every problem of every file.
     """
     asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
@@ -39,7 +38,7 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     if ACCOUNT_SETTINGS in asked:
         AccountSettingsStack(app, ACCOUNT_SETTINGS)
     for path in stage_paths:
-        _add_staging_stack(app, path, loaded[path][0].deployment, root)
+        _add_staging_stack(app, path, loaded[path][0].deployment)
     for name, path in zip(stacks, host_paths, strict=True):
         _add_inference_stack(app, name, loaded[path], root)
 
@@ -55,7 +54,7 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
     loaded, errors = {}, []
     for path in sorted(paths):
         try:
-            loaded[path] = load(path, handler_folders(root / "model_src"))
+            loaded[path] = load(path, handler_names(root))
         except DeploymentError as error:
             errors.append(str(error))
     if errors:
@@ -73,13 +72,13 @@ def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) ->
         app,
         name,
         resolution=resolution,
-        sources=Sources.below(root),
+        sources=Sources.of(root),
         env=cdk.Environment(region=resolution.deployment.region),
     )
 
 
-def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: Path) -> None:
-    from stacks.staging_stack import StagingStack  # late: only this stack needs the CDK's CodeBuild
+def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment) -> None:
+    from slipway_stacks.staging_stack import StagingStack  # late: only this stack needs the CDK's CodeBuild
 
     if not deployment.model.weights:
         example = f"s3://my-bucket/{stack_name(path)}/"
@@ -87,4 +86,4 @@ def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment, root: P
     name = f"{STAGING_PREFIX}{stack_name(path)}"
     print(f"{name}: copies {deployment.model.id} to {deployment.model.weights}", file=sys.stderr)
     environment = cdk.Environment(region=deployment.region)
-    StagingStack(app, name, deployment=deployment, path=path, root=root, env=environment)
+    StagingStack(app, name, deployment=deployment, path=path, env=environment)

@@ -13,21 +13,21 @@ from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.sources import Sources
-from stacks.fleet_rendering import render_fleet
-from stacks.fleet_stack import FleetStack
+from slipway_stacks.fleet_rendering import render_fleet
+from slipway_stacks.fleet_stack import FleetStack
 
 
 def add_fleet(app: cdk.App, root: Path) -> None:
     """Add the stack of the fleet that the context's `fleet` names, by name or path.
 
-    root: the folder with `fleets/`, `deployments/`, `lambda_src/` and `model_src/`. Raises SystemExit with every
+    root: the folder of the project. Raises SystemExit with every
     problem of the file.
     """
     if app.node.try_get_context("deployment"):
         sys.exit("-c fleet=... and -c deployment=... make different stacks; name one of the two.")
     try:
         path = find_fleet(str(app.node.try_get_context("fleet")).strip(), root / "fleets")
-        rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.below(root))
+        rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.of(root))
         findings = judged(path, rendered)
     except UnknownDeploymentError as error:
         sys.exit(f"{error} Name it with -c fleet=<name>.")

@@ -1,6 +1,7 @@
 """The stack of a build project that stages one deployment's weights inside AWS."""
 
 import shutil
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,22 +12,23 @@ from constructs import Construct
 
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import base_of
+from llm_hosting.home import HOME
 from llm_hosting.weights.staging_project import StagingProject
 
 
 class StagingStack(cdk.Stack):
     """A build project. It costs nothing until a build starts, and may be destroyed once the weights are staged.
 
-    path: the deployment's file. root: the folder with `slipway/` and `constructs/`.
+    path: the deployment's file.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, deployment: Deployment, path: Path, root: Path, **kwargs: Any
+        self, scope: Construct, construct_id: str, *, deployment: Deployment, path: Path, **kwargs: Any
     ) -> None:
         super().__init__(scope, construct_id, **kwargs)
         base = base_of(path)
         with TemporaryDirectory() as folder:
-            _copy_command(root, path, base, Path(folder))
+            _copy_command(path, base, Path(folder))
             source = assets.Asset(self, "Source", path=folder)
         project = StagingProject(
             self,
@@ -41,12 +43,12 @@ class StagingStack(cdk.Stack):
         cdk.CfnOutput(self, "LogGroup", value=project.log_group.log_group_name)
 
 
-def _copy_command(root: Path, path: Path, base: Path | None, folder: Path) -> None:
+def _copy_command(path: Path, base: Path | None, folder: Path) -> None:
     """Copy the files that `python -m slipway stage` reads: no virtual environment, no other deployment."""
     without_bytecode = shutil.ignore_patterns("__pycache__")
-    for name in ("slipway", "constructs"):
-        shutil.copytree(root / name, folder / name, ignore=without_bytecode)
-    shutil.copy(root / "requirements.txt", folder)
+    for name in ("slipway", "llm_hosting"):
+        shutil.copytree(str(files(name)), folder / name, ignore=without_bytecode)
+    shutil.copy(HOME / "requirements.txt", folder)
     (folder / "deployments").mkdir()
     shutil.copy(base or path, folder / "deployments")
     if base:

@@ -12,8 +12,8 @@ from llm_hosting.portable.code.assets import Code
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
-from stacks.account_settings_stack import AccountSettingsStack
-from stacks.inference_stack import InferenceStack
+from slipway_stacks.account_settings_stack import AccountSettingsStack
+from slipway_stacks.inference_stack import InferenceStack
 
 # This id adds nothing to logical ids, so they are those of `cdk deploy`.
 _STAGE = "Default"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local_cloud.assembly import ROOT
-from playground import serve
+from llm_hosting.playground import serve
+from support.repository import ROOT
 
-FOLDER = ROOT / "playground"
+FOLDER = ROOT / "constructs" / "llm_hosting" / "playground"
 VARIABLES = {
     "AUTH": "api-key",
     "HOSTING_MODE": "realtime",

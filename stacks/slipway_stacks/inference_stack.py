@@ -25,7 +25,7 @@ from llm_hosting.stack_label import StackLabel
 class InferenceStack(cdk.Stack):
     """A hosted model, the REST API in front of it, jobs, and the functions between them.
 
-    sources: the folders of the functions, of the code beside the model, and of the playground.
+    sources: the folders of the functions and of the code beside the model.
     """
 
     def __init__(
@@ -75,8 +75,7 @@ class InferenceStack(cdk.Stack):
         hosting.grant_describe(short)
         functions = {"generate": generate, "short": short}
         if deployment.api.playground:
-            files = lambda_.Code.from_asset(str(sources.playground), exclude=["**/__pycache__"])
-            Playground(self, "Playground", api=api, auth=deployment.api.auth, code=files, handlers=handlers)
+            Playground(self, "Playground", api=api, auth=deployment.api.auth, handlers=handlers)
 
         outputs = {"ApiUrl": api.url, **hosting.outputs, **(usage.outputs if usage else {})}
         if api.api_key:

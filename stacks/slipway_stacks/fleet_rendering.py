@@ -6,7 +6,7 @@ from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet, told_values
 from llm_hosting.resolution import Resolution
 from llm_hosting.sources import Sources
-from stacks.portable_rendering import render, render_account_settings
+from slipway_stacks.portable_rendering import render, render_account_settings
 
 
 def render_fleet(

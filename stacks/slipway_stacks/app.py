@@ -1,0 +1,44 @@
+"""The CDK app of a project."""
+
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from llm_hosting.project import project_folder
+
+if TYPE_CHECKING:
+    import aws_cdk as cdk
+
+
+def create_app() -> "cdk.App":
+    """Return a CDK app with the stacks that the context names: `-c deployment=NAME[,NAME]` or `-c fleet=NAME`.
+
+    Names and paths are those of the project around the current folder. cdk-nag judges every stack. More stacks may be
+    added before `synth()`. It turns Python's garbage collection off. Raises SystemExit with every problem of every
+    file.
+    """
+    # Objects of a synth live until its end; the search for garbage would take a tenth of its time, imports included.
+    gc.disable()
+    try:
+        import aws_cdk as cdk
+        from cdk_nag import AwsSolutionsChecks, ServerlessChecks
+    except ImportError as error:
+        sys.exit(f"This Python has no {error.name}: install requirements.txt into it, or activate its environment.")
+    from llm_hosting.catalog.models import CatalogError
+
+    # The CDK's own validation more than doubles the time of a synth; only `make check` asks for it.
+    app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
+    try:
+        if app.node.try_get_context("fleet"):
+            from .fleet_from_context import add_fleet  # late: most runs synthesize no fleet
+
+            add_fleet(app, project_folder())
+        else:
+            from .from_context import add_stacks
+
+            add_stacks(app, project_folder())
+    except CatalogError as error:
+        sys.exit(str(error))
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
+    return app
