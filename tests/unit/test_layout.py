@@ -34,12 +34,10 @@ CONSTRUCTS = {
 # The functions write these rows and keys; the operator's verbs read them.
 ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
 ALLOWED: dict[str, set[str]] = {
-    **{name: PLACES for name in PLACES},
+    **dict.fromkeys(PLACES, PLACES),
     "llm_hosting.catalog": set(),
     "llm_hosting.deployment": {"llm_hosting.catalog"},
-    **{
-        name: {*READERS, "llm_hosting.deployment", "llm_hosting.file_errors", "llm_hosting.project"} for name in READERS
-    },
+    **{name: {*READERS, *PLACES, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
     "llm_hosting.file_errors": set(),
     "llm_hosting.resolution": FACTS,
     "llm_hosting.preflight": {*FACTS, *READERS},

@@ -54,6 +54,7 @@ def test_the_source_holds_all_that_the_command_needs(source: Path, tmp_path: Pat
     assert {path.name for path in source.iterdir()} == {"deployments", "llm_hosting", "requirements.txt", "slipway"}
     assert [path.name for path in (source / "deployments").iterdir()] == [STAGED_FILE.name]
     assert not list(source.rglob("__pycache__"))
+    shutil.copytree(source, build := tmp_path / "build")
     command = [sys.executable, "-m", "slipway", "stage", STAGED_FILE.stem]
     environment = os.environ | {
         "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
@@ -63,7 +64,7 @@ def test_the_source_holds_all_that_the_command_needs(source: Path, tmp_path: Pat
         "HOME": str(tmp_path),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    result = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (1, "")
     assert f'Could not connect to the endpoint URL: "http://127.0.0.1:9/{BUCKET}?location"' in result.stderr
 
