@@ -15,6 +15,7 @@ from slipway.changes import classify
 from slipway.changes.gate import judge
 from slipway.changes.report import ChangeReport, page
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
+from support.templates.masked import masked
 from support.templates.template_parts import Template
 
 SNAPSHOTS = Path(__file__).parent / "__snapshots__" / "test_snapshots"
@@ -106,11 +107,3 @@ def unnamed(name: str, template: Template) -> Any:
             text,
         )
     )
-
-
-def masked(template: Template) -> Any:
-    """Mask hashes of code and artefacts, and of the API's methods and responses, which the template also holds."""
-    text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
-    text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
-    text = re.sub(r"(Machine\d+(?:Handle|SetUp|Template))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
-    return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))

@@ -79,9 +79,9 @@ def schema_of(resource_type: str, region: str) -> Schema | None:
 
 @functools.cache
 def stateful_types() -> frozenset[str]:
-    """The types that hold data, by cfn-lint's list."""
+    """The types that hold data: those in cfn-lint's list, and stack sets, which hold stacks."""
     text = importlib.resources.files("cfnlint.data.AdditionalSpecs").joinpath("StatefulResources.json").read_text()
-    return frozenset(json.loads(text)["ResourceTypes"])
+    return frozenset(json.loads(text)["ResourceTypes"]) | {"AWS::CloudFormation::StackSet"}
 
 
 BILLED_BY_THE_HOUR = frozenset(

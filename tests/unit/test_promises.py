@@ -1,0 +1,40 @@
+"""Nothing that a kept release promised to callers, operators and deployment files is missing."""
+
+from copy import deepcopy
+
+import pytest
+
+from support.releases.kept_releases import Release, kept_releases
+from support.releases.promises import broken, promises
+
+
+@pytest.mark.parametrize("release", kept_releases(), ids=lambda release: release.version)
+def test_every_name_of_a_kept_release_is_known(release: Release) -> None:
+    assert broken(release.promises, promises()) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("errors", "404 job_not_found"),
+        ("routes", "GET /jobs/{id} (with jobs)"),
+        ("fields of requests and answers", "Job.status"),
+        ("settings", "jobs.limits.open_jobs"),
+        ("settings", "hosting.mode: async"),
+        ("commands", "slipway diff --against"),
+    ],
+)
+def test_a_name_that_goes_is_seen(kind: str, name: str) -> None:
+    changed = deepcopy(promises())
+    changed[kind].remove(name)
+    assert broken(promises(), changed) == {kind: [name]}
+
+
+def test_another_status_of_an_error_is_seen() -> None:
+    changed = deepcopy(promises())
+    changed["errors"] = ["410 job_not_found" if each == "404 job_not_found" else each for each in changed["errors"]]
+    assert broken(promises(), changed) == {"errors": ["404 job_not_found"]}
+
+
+def test_a_new_name_breaks_nothing() -> None:
+    assert broken(promises(), promises() | {"routes": [*promises()["routes"], "GET /usage"]}) == {}
