@@ -1,6 +1,6 @@
-# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, node_modules.
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -54,6 +54,12 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@uv pip sync -q --python .venv-clients/litellm tests/clients/requirements-litellm.txt
 	@touch $@
 
+.venv-docs/.ready: docs/requirements.txt .venv/.ready
+	@echo "setting up .venv-docs"
+	@uv venv -q --clear --python .venv/bin/python .venv-docs
+	@uv pip sync -q --python .venv-docs docs/requirements.txt
+	@touch $@
+
 node_modules/.ready: package-lock.json .venv/.ready
 	@npm ci --no-audit --no-fund --silent
 	@touch $@
@@ -96,6 +102,15 @@ snapshot: .venv/.ready  ## accept changed templates as the new snapshots, and pr
 reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
 	@python -m slipway reference
 
+# The site has the folders of the checkout, so the links are those that GitHub shows.
+docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check its links and anchors
+	@rm -rf site && mkdir -p site/pages/docs
+	@cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE examples site/pages
+	@cp -r docs/*.md docs/openapi.json docs/pictures site/pages/docs
+	@find site -name __pycache__ -prune -exec rm -r {} +
+	@cp docs/zensical.toml site && cd site && ../.venv-docs/bin/zensical build --strict
+	@echo "look at it: python -m http.server --directory site/html"
+
 recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report anew, for docs/pictures/
 	@python -m tools.recordings
 
@@ -109,9 +124,9 @@ chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in vi
 	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm model_src/machine/requirements; do \
+	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
 	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud .venv-models .venv-clients node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules cdk.out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -65,7 +65,7 @@ FLEET_RULES = """
 | Rule | Level | Law |
 | --- | --- | --- |
 """
-FILLED = ("engines.md", "models.md", "rules.md")
+FILLED = ("deployments.md", "engines.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
 KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 
@@ -90,7 +90,7 @@ def files(root: Path) -> dict[Path, str]:
         + FLEET_RULES
         + "".join(f"| `{rule.id}` | {rule.level} | {rule.sentence} |\n" for rule in RULES),
         root / "docs" / "openapi.json": json.dumps(document(), indent=2) + "\n",
-        **{path: filled(path.read_text()) for path in (root / "docs" / name for name in FILLED)},
+        **{path: filled(path.read_text(), root) for path in (root / "docs" / name for name in FILLED)},
     }
 
 

@@ -1,8 +1,10 @@
-"""Fills the tables of engines, rules and a report in docs/ from the catalog and the rules, between marks."""
+"""Fills the tables of engines, rules, deployments and a report in docs/, between marks."""
 
 import io
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
 import yaml
 from rich.console import Console
@@ -16,6 +18,7 @@ from llm_hosting.resolution import resolve
 from slipway.checking.check_result import CheckResult
 from slipway.checking.readable_report import text
 from slipway.checking.rule_sentences import rule_sentences
+from slipway.reference.deployment_table import deployment_table
 
 _BLOCK = re.compile(r"<!-- made by `make reference`: (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _KINDS = {"gpu": "GPU", "cpu": "CPU", "neuron": "Neuron"}
@@ -49,14 +52,18 @@ _SETTINGS = {
 }
 
 
-def filled(page: str) -> str:
-    """The page with every table filled in. Raises KeyError for a mark that names no table."""
-    return _BLOCK.sub(_block, page)
+def filled(page: str, root: Path) -> str:
+    """Return the page with every table filled in.
 
+    root: the folder with `deployments/` and `model_src/`. Raises KeyError for a mark that names no table.
+    """
+    tables = _TABLES | {"deployments": partial(deployment_table, root)}
 
-def _block(found: re.Match[str]) -> str:
-    lines = "\n".join(_TABLES[found["name"]]())
-    return f"<!-- made by `make reference`: {found['name']} -->\n{lines}\n<!-- end -->"
+    def block(found: re.Match[str]) -> str:
+        lines = "\n".join(tables[found["name"]]())
+        return f"<!-- made by `make reference`: {found['name']} -->\n{lines}\n<!-- end -->"
+
+    return _BLOCK.sub(block, page)
 
 
 def _engines() -> Iterator[str]:

@@ -25,6 +25,7 @@ def marked(name: str, content: str = "old") -> str:
 @pytest.mark.parametrize(
     ("name", "file"),
     [
+        ("deployments", "deployments.md"),
         ("engines", "engines.md"),
         ("versions", "engines.md"),
         ("variables", "engines.md"),
@@ -34,21 +35,21 @@ def marked(name: str, content: str = "old") -> str:
     ],
 )
 def test_only_text_between_the_marks_is_replaced(name: str, file: str) -> None:
-    page = filled(marked(name))
+    page = filled(marked(name), ROOT)
     assert "\nold\n" not in page
     assert page.startswith("before\n")
     assert page.endswith("\nafter")
-    assert filled(page) == page
+    assert filled(page, ROOT) == page
     assert f"`make reference`: {name} -->" in (ROOT / "docs" / file).read_text()
 
 
 def test_a_mark_without_a_table_is_an_error() -> None:
     with pytest.raises(KeyError):
-        filled(marked("tabels"))
+        filled(marked("tabels"), ROOT)
 
 
 def test_a_table_names_the_versions_that_read_a_variable() -> None:
-    table = filled(marked("variables"))
+    table = filled(marked("variables"), ROOT)
     (row,) = (line for line in table.splitlines() if line.startswith("| `model.weights` |"))
     assert "`OPTION_S3URL`: lmi-deepspeed (to 0.21.0" in row
     assert "lmi-fastertransformer (from 0.22.1)" in row
