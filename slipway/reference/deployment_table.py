@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from llm_hosting.archive import handler_folders
 from llm_hosting.catalog.instances import types_for
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Figures
+from llm_hosting.sources import handler_names
 from slipway.checking.check import check
 
 _HOURS_OF_A_MONTH = 730
 
 
 def deployment_table(root: Path) -> Iterator[str]:
-    """Yield the lines of the table. root: the folder with `deployments/` and `model_src/`."""
+    """Yield the lines of the table. root: the project."""
     yield "| Deployment | Model and engine | Runs on | USD/h awake | USD/h asleep | First answer | Memory used, GB |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
-    handlers = handler_folders(root / "model_src")
+    handlers = handler_names(root)
     for path in sorted((root / "deployments").glob("*.yaml")):
         result = check(path, handlers)
         assert result.deployment, path.name

@@ -55,7 +55,7 @@ _SETTINGS = {
 def filled(page: str, root: Path) -> str:
     """Return the page with every table filled in.
 
-    root: the folder with `deployments/` and `model_src/`. Raises KeyError for a mark that names no table.
+    root: the project. Raises KeyError for a mark that names no table.
     """
     tables = _TABLES | {"deployments": partial(deployment_table, root)}
 

@@ -9,7 +9,6 @@ from slipway.reference.deployment_table import deployment_table
 
 def cells(folder: Path, hosting: str, model: str = "Qwen/Qwen3-4B") -> dict[str, str]:
     """Return the row of one deployment by the names of the columns."""
-    (folder / "model_src").mkdir()
     (folder / "deployments").mkdir()
     (folder / "deployments" / "chat.yaml").write_text(f"model: {{id: {model}}}\nhosting: {{{hosting}}}\n")
     heading, _, row = deployment_table(folder)
