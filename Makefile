@@ -106,7 +106,7 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check its links and anchors
 	@rm -rf site && mkdir -p site/pages/docs
 	@cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE examples site/pages
-	@cp -r docs/*.md docs/openapi.json docs/pictures site/pages/docs
+	@cp -r docs/*.md docs/openapi.json docs/pictures docs/site.css site/pages/docs
 	@find site -name __pycache__ -prune -exec rm -r {} +
 	@cp docs/zensical.toml site && cd site && ../.venv-docs/bin/zensical build --strict
 	@echo "look at it: python -m http.server --directory site/html"

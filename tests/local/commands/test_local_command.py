@@ -103,7 +103,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert answers[1]["output"][0]["generated_text"]
     assert answers[2]["status"] == "InService"
     exports = [line for line in printed.splitlines() if line.startswith("eval ")]
-    assert called_as_in_the_readme(exports)[0]["generated_text"]
+    assert called_as_documented(exports)[0]["generated_text"]
     (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
     asked = pasted(*exports, "python -m slipway doctor gpt2")
@@ -122,9 +122,9 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert_gone(family)
 
 
-def called_as_in_the_readme(exports: list[str]) -> Any:
-    """Run these lines and the README's curl line, with a body for GPT-2, in a shell, and return the answer."""
-    text = (ROOT / "README.md").read_text()
+def called_as_documented(exports: list[str]) -> Any:
+    """Run these lines and the curl line of docs/api.md, with a body for GPT-2, in a shell, and return the answer."""
+    text = (ROOT / "docs" / "api.md").read_text()
     (line,) = re.findall(r'^curl -sS --aws-sigv4 "aws:amz:\$AWS_REGION.*?generate"$', text, re.MULTILINE | re.DOTALL)
     line = re.sub("-d '.*?'", """-d '{"inputs": "A list is"}'""", line)
     return json.loads(pasted(*exports, line))
