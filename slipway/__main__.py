@@ -64,7 +64,7 @@ def command_line() -> Parser:
     parser = Parser(
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the commit, and the versions it runs with")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and the packages it runs with")
     parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "deploy", "destroy", "synth")}
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}

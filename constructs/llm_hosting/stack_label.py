@@ -1,18 +1,21 @@
 """The label of a deployment's stack in its template's Metadata: synth writes it, the operator's commands read it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from .installed_version import installed_version
 
 METADATA_KEY = "Slipway"
 
 
 @dataclass(frozen=True)
 class StackLabel:
-    """model: its id on the Hub. mode: `hosting.mode`."""
+    """model: its id on the Hub. mode: `hosting.mode`. version: of the Slipway that made it; empty = not told."""
 
     model: str
     mode: str
+    version: str = field(default_factory=installed_version)
 
     def as_metadata(self) -> dict[str, Any]:
         """A template's Metadata."""
@@ -22,4 +25,5 @@ class StackLabel:
     def from_metadata(cls, metadata: Mapping[str, Any]) -> "StackLabel | None":
         """None = a template's Metadata holds no label."""
         found = metadata.get(METADATA_KEY, {})
-        return cls(found["model"], found["mode"]) if {"model", "mode"} <= found.keys() else None
+        known = {"model", "mode"} <= found.keys()
+        return cls(found["model"], found["mode"], found.get("version", "")) if known else None

@@ -43,17 +43,18 @@ def _list(region: str | None, *, as_json: bool) -> int:
 def _content(stack: DeployedStack) -> dict[str, Any]:
     """Return the members of one deployment.
 
-    mode: None = the stack does not tell it, and `cost` says so. usd_per_hour: the price of what runs now; None = not
-    known.
+    mode: None = the stack does not tell it, and `cost` says so. version: of the Slipway that made the stack; empty =
+    not told. usd_per_hour: the price of what runs now; None = not known.
     """
     content: dict[str, Any] = {"name": stack.name, "status": stack.status, "serves": stack.serves}
     try:
         hosting = hosting_of(stack)
     except UnknownStackError as error:
-        return content | {"mode": None, "cost": str(error), "usd_per_hour": None}
+        return content | {"mode": None, "version": "", "cost": str(error), "usd_per_hour": None}
     state = hosting.state()
     return content | {
         "mode": stack.label.mode,
+        "version": stack.label.version,
         "cost": hosting.cost(state),
         "usd_per_hour": state["usd_per_hour"],
     }

@@ -42,6 +42,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
         "region": stack.region,
         "local_cloud": stack.local_cloud,
         "stack": stack.status,
+        "version": stack.label.version,
         **hosting.state(),
         "queue": _unless_gone(lambda: _queue(stack, hosting)),
         "open_jobs": _unless_gone(lambda: _open_jobs(stack)),
@@ -98,6 +99,8 @@ def _page(stack: DeployedStack, found: dict[str, Any]) -> Iterator[str]:
 def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     changed = stack.described.get("LastUpdatedTime") or stack.described["CreationTime"]
     yield "stack", f"{found['stack']} since {changed:%Y-%m-%d %H:%M} UTC, in {stack.region} of account {stack.account}"
+    if found["version"]:
+        yield "slipway", f"{found['version']} made the stack"
     if found["local_cloud"]:
         yield "local cloud", f"at {found['local_cloud']}; nothing is spent here"
     yield from hosting_of(stack).lines(found)

@@ -6,13 +6,16 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from llm_hosting.installed_version import installed_version
+
 
 def described(root: Path) -> str:
-    """Return the commit of the checkout and the versions that it runs with. root: the folder of the checkout."""
+    """Return the version, the commit of a checkout, and the versions that it runs with. root: the code's folder."""
     known = commit(root)
-    place = f"{known}, committed {_git(root, 'log', '-1', '--format=%cs')}" if known else "without a git checkout"
+    place = f", commit {known} of {_git(root, 'log', '-1', '--format=%cs')}" if known else ""
     packages = ", ".join(f"{name} {_installed(name)}" for name in ("aws-cdk-lib", "boto3"))
-    return f"Slipway {place}\nPython {platform.python_version()}, {packages}\n{platform.platform()}"
+    slipway = installed_version() or "(not installed)"
+    return f"Slipway {slipway}{place}\nPython {platform.python_version()}, {packages}\n{platform.platform()}"
 
 
 def commit(root: Path) -> str:

@@ -16,9 +16,11 @@ from typing import Any
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, base_of, find
+from llm_hosting.installed_version import installed_version
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.estimates import start_in_seconds
 from llm_hosting.sources import handler_names
+from llm_hosting.stack_label import StackLabel
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import ChangeReport, as_json, markdown, page
@@ -228,4 +230,11 @@ def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
     body = clients("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     template = parse_template(body if isinstance(body, str) else json.dumps(body), f"the stack {name}")
     values = {each["ParameterKey"]: each["ParameterValue"] for each in stack.described.get("Parameters", [])}
-    return Before(template, f"the stack {name}", values)
+    return Before(template, f"the stack {name}{_made_by(template)}", values)
+
+
+def _made_by(template: dict[str, Any]) -> str:
+    """The version of Slipway that made the template, in words; empty = the template does not tell it."""
+    label, here = StackLabel.from_metadata(template.get("Metadata", {})), installed_version()
+    made = f" of Slipway {label.version}" if label and label.version else ""
+    return made if not made or made.endswith(f" {here}") else f"{made} (installed: {here})"

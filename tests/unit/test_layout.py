@@ -20,7 +20,8 @@ from support.repository import ROOT
 
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
-FACTS = {"llm_hosting.catalog", "llm_hosting.deployment", "llm_hosting.resolution"}
+VERSION = "llm_hosting.installed_version"
+FACTS = {VERSION, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
 PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
@@ -35,8 +36,9 @@ CONSTRUCTS = {
 ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
+    VERSION: set(),
     "llm_hosting.catalog": set(),
-    "llm_hosting.deployment": {"llm_hosting.catalog"},
+    "llm_hosting.deployment": {"llm_hosting.catalog", VERSION},
     **{name: {*READERS, *PLACES, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
     "llm_hosting.file_errors": set(),
     "llm_hosting.resolution": FACTS,

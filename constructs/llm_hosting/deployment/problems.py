@@ -8,6 +8,7 @@ from typing import get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from ..installed_version import installed_version
 from .finding import Finding
 
 Location = tuple[int | str, ...]
@@ -97,7 +98,8 @@ class SettingProblems:
         section = self._section(location)
         nearest = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1, cutoff=0.5)
         rename = f"rename it to `{nearest[0]}`, or " if nearest else ""
-        return "is not a known key", f"{rename}use one of {_known(section)}"
+        problem = f"is not a known key of Slipway {installed_version()}".rstrip()
+        return problem, f"{rename}use one of {_known(section)}; a newer version may know it"
 
     def _description(self, location: Location) -> str:
         location = location[:-1] if isinstance(location[-1], int) else location  # an item of a list

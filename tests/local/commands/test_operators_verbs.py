@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from llm_hosting.installed_version import installed_version
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud, free_port
@@ -27,6 +28,7 @@ from support.stacks.deployed_stacks import Apis, resource_ids
 from support.stacks.small_stacks import statement
 
 NAME = "gpt2"
+SLIPWAY = f"Slipway {installed_version()}"
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
 
@@ -336,7 +338,7 @@ def test_a_stack_that_slipway_has_not_made_is_left_alone(cloud: LocalCloud, stac
 
 def test_diff_finds_no_change_in_a_deployed_stack(slipway: Command) -> None:
     outcome = slipway("diff", NAME, "--against", "stack")
-    assert (outcome.status, outcome.stdout) == (0, "gpt2 against the stack gpt2: nothing changes\n")
+    assert (outcome.status, outcome.stdout) == (0, f"gpt2 against the stack gpt2 of {SLIPWAY}: nothing changes\n")
 
 
 def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
@@ -355,6 +357,7 @@ def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
         "status": "CREATE_COMPLETE",
         "serves": "openai-community/gpt2 on tgi",
         "mode": "realtime",
+        "version": installed_version(),
         "cost": cost,
         "usd_per_hour": 1.41,
     }

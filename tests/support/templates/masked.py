@@ -1,4 +1,4 @@
-"""Templates without the hashes that change with every edit of the code."""
+"""Templates without what changes with every edit of the code, or with every release."""
 
 import json
 import re
@@ -8,8 +8,9 @@ from support.templates.template_parts import Template
 
 
 def masked(template: Template) -> Any:
-    """Mask hashes of code and artefacts, and of the API's methods and responses, which the template also holds."""
+    """Mask our version, and the hashes of code, artefacts and the API's methods, which the template also holds."""
     text = re.sub(r"[0-9a-f]{64}", "<asset>", json.dumps(template))
+    text = re.sub(r'("mode": "[a-z0-9]+", "version": )"[^"]*"', r'\1"<version>"', text)  # Metadata.Slipway
     text = re.sub(r"(RoleArtefacts)[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     text = re.sub(r"(Machine\d+(?:Handle|SetUp|Template))[0-9a-f]{8}[0-9A-F]{8}", r"\1", text)
     return json.loads(re.sub(r"(RestApiDeployment[0-9A-F]{8})[0-9a-f]{32}", r"\1", text))

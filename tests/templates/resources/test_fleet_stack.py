@@ -11,6 +11,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk.assertions import Match, Template
 
+from llm_hosting.installed_version import installed_version
 from local_cloud.checks import lint
 from slipway.changes.template.reading import read_template
 from slipway_stacks.fleet_from_context import add_fleet
@@ -164,7 +165,7 @@ def test_a_wrong_fleet_is_refused_with_all_its_problems(tmp_path: Path) -> None:
     (path := tmp_path / "chat.yaml").write_text("deployment: qwen3-4b\ntarget: []\n")
     with pytest.raises(SystemExit, match=r"chat\.yaml is refused: 2 problems") as refused:
         add_fleet(cdk.App(context={"fleet": str(path)}), ROOT)
-    assert "target: is not a known key; rename it to `targets`" in str(refused.value)
+    assert f"target: is not a known key of Slipway {installed_version()}; rename it to `targets`" in str(refused.value)
 
 
 def test_a_fleet_beside_a_deployment_is_refused() -> None:

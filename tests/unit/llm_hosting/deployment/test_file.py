@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from llm_hosting.deployment.file import DeploymentError, parse
 from llm_hosting.deployment.model import Deployment
+from llm_hosting.installed_version import installed_version
 from llm_hosting.preflight.validation import load
 
 HANDLERS = ("deepspeed",)
@@ -52,11 +53,17 @@ def test_all_problems_are_reported_at_once_those_of_rules_too(tmp_path: Path) ->
     )
     assert "6 problems" in text
     assert "model.id: 'two words' has the wrong form; use this form: Model id on the Hugging Face Hub" in text
-    assert "model.weight: is not a known key; rename it to `weights`, or use one of id, " in text
+    assert (
+        f"model.weight: is not a known key of Slipway {installed_version()}; rename it to `weights`, or use one of id, "
+        in text
+    )
     assert "serving.engine: 'tgii' is not allowed; did you mean tgi? Use 'lmi-vllm', 'lmi-deepspeed', " in text
     assert "startup_timeout_in_seconds: 5 is not allowed; use a whole number, 60 or more, 3600 or less." in text
     assert "volume_size_in_gb: 64 is refused on ml.g5.xlarge, which has its own NVMe disk (250 GB)" in text
-    assert "alarm: is not a known key; rename it to `alarms`, or use one of region, " in text
+    assert (
+        f"alarm: is not a known key of Slipway {installed_version()}; rename it to `alarms`, or use one of region, "
+        in text
+    )
 
 
 @pytest.mark.parametrize("key", ["1", "on", "null", "2020-01-01"])

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from llm_hosting.installed_version import installed_version
+from llm_hosting.stack_label import StackLabel
 from slipway.changes.template.reading import NoTemplateError
 from slipway.changes.template.synthesis import synthesize
 from slipway.templates.diff import DiffOptions, deployed_template, run
@@ -274,6 +276,19 @@ def test_the_deployed_stack_has_its_template_and_parameters(body: Any) -> None:
     before = deployed_template("one", lambda service: {"cloudformation": Cloud(body, {"A": "b"})}[service])
 
     assert (before.template, before.values) == (TABLE, {"A": "b"})
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("9.8.7", f"the stack one of Slipway 9.8.7 (installed: {installed_version()})"),
+        (installed_version(), f"the stack one of Slipway {installed_version()}"),
+        ("", "the stack one"),
+    ],
+)
+def test_the_version_that_made_the_deployed_stack_is_named(version: str, words: str) -> None:
+    made = TABLE | {"Metadata": StackLabel("gpt2", "realtime", version).as_metadata()}
+    assert deployed_template("one", lambda service: {"cloudformation": Cloud(made, {})}[service]).words == words
 
 
 def test_a_synthesized_deployment_has_its_region(repository: Path) -> None:
