@@ -65,7 +65,7 @@ node_modules/.ready: package-lock.json .venv/.ready
 	@touch $@
 
 local: .venv/.ready .venv-cloud/.ready  ## deploy DEPLOYMENT (default qwen3-4b) on this machine and answer a request
-	@python -m slipway local $(DEPLOYMENT) --port $(PORT) $(addprefix --playground-port ,$(PLAYGROUND_PORT))
+	@slipway local $(DEPLOYMENT) --port $(PORT) $(addprefix --playground-port ,$(PLAYGROUND_PORT))
 
 synth: .venv/.ready node_modules/.ready  ## write DEPLOYMENT's template to cdk.out/
 	@cdk synth --quiet -c deployment=$(DEPLOYMENT)
@@ -100,7 +100,7 @@ snapshot: .venv/.ready  ## accept changed templates as the new snapshots, and pr
 	@python -m pytest -q -rP tests/templates/test_snapshots.py --snapshot-update
 
 reference: .venv/.ready  ## write deployments/schema.json and the generated pages and tables of docs/
-	@python -m slipway reference
+	@slipway reference
 
 # The site has the folders of the checkout, so the links are those that GitHub shows.
 docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check its links and anchors

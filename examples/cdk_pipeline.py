@@ -31,7 +31,7 @@ PROD = cdk.Environment(account="777788889999", region="us-east-1")
 
 
 class Service(cdk.Stage):
-    """One deployment in one account. Its stack has the name under which `python -m slipway` finds it."""
+    """One deployment in one account. Its stack has the name under which `slipway` finds it."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: str, env: cdk.Environment) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -52,7 +52,7 @@ class PipelineStack(cdk.Stack):
             commands=[
                 "make setup",
                 "export PATH=$PWD/.venv/bin:$PATH",
-                "python -m slipway check --strict qwen3-4b qwen3-4b/prod",
+                "slipway check --strict qwen3-4b qwen3-4b/prod",
                 f'npx cdk synth --quiet --app "python examples/cdk_pipeline.py" --context connection={connection}',
             ],
         )
@@ -61,7 +61,7 @@ class PipelineStack(cdk.Stack):
         pipeline.add_stage(Service(self, "Dev", deployment="qwen3-4b", env=DEV))
         pipeline.add_stage(
             Service(self, "Prod", deployment="qwen3-4b/prod", env=PROD),
-            pre=[pipelines.ManualApprovalStep("DevAnswers", comment="python -m slipway verify qwen3-4b, in dev")],
+            pre=[pipelines.ManualApprovalStep("DevAnswers", comment="slipway verify qwen3-4b, in dev")],
         )
 
 

@@ -187,8 +187,7 @@ def _demand_free(port: int) -> None:
             problem = f"can't be used, as {why(error)}:"
             if error.errno == errno.EADDRINUSE:
                 problem = "is taken: stop what uses it, or"
-            another = "name another (--port; `make local PORT=<another>`)"
-            raise LocalCloudError(f"Port {port} on 127.0.0.1 {problem} {another}.") from None
+            raise LocalCloudError(f"Port {port} on 127.0.0.1 {problem} name another by --port.") from None
 
 
 def _bypass_proxies() -> None:

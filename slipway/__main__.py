@@ -3,14 +3,14 @@
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036  (`python3` is older on many machines)
-    sys.exit("Slipway needs Python 3.11 or newer: run `make setup`, then `source .venv/bin/activate`.")
+    sys.exit("Slipway needs Python 3.11 or newer: in a checkout run `make setup`, then `source .venv/bin/activate`.")
 
 import argparse
 import os
 from importlib.util import find_spec
 from types import ModuleType
 
-_MISSING = "This Python has no {}: run `make setup` in a checkout, then activate its environment."
+_MISSING = "This Python has no {}: activate the environment with Slipway, or make one (`make setup` in a checkout)."
 if find_spec("llm_hosting") is None:
     sys.exit(_MISSING.format("slipway-aws"))
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 def command_line() -> Parser:
     """Make the parser of all verbs."""
-    prog = "python -m slipway"
+    prog = "slipway"
     parser = Parser(
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,8 +3,8 @@
 # It needs trusted access and a delegated administrator (docs/fleet.md), whose credentials Terraform uses and who may call
 # organizations:ListDelegatedAdministrators; and a bucket in any region that this administrator may read.
 #
-#   python -m slipway render qwen3-4b/prod -o examples/terraform
-#   python -m slipway render slipway-account-settings -o examples/terraform
+#   slipway render qwen3-4b/prod -o examples/terraform
+#   slipway render slipway-account-settings -o examples/terraform
 #   terraform init && terraform apply -var bucket=BUCKET -var canary_unit=ou-... -var 'units=["ou-..."]'
 #
 # Unlike `npx cdk deploy -c fleet=...`, Terraform creates the instances of all regions at once, each region by its own

@@ -39,7 +39,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listener.bind(("127.0.0.1", port))
     except OSError:
-        print(f"Port {port} on 127.0.0.1 is taken: stop what uses it, or `make local PORT=<another>`.", file=sys.stderr)
+        print(f"Port {port} on 127.0.0.1 is taken: stop what uses it, or name another by --port.", file=sys.stderr)
         sys.exit(2)
     listener.listen(128)
     return listener

@@ -13,7 +13,7 @@ from typing import Any
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-_FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has; `python -m slipway stage` chooses alike
+_FORMATS = ("*.safetensors", "*.bin")  # the first that the repository has; `slipway stage` chooses alike
 _BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja")
 _NOT_WEIGHTS = ("training_args.bin", "optimizer*", "scheduler*", "consolidated*")
 _FILES_AT_ONCE = 8

@@ -51,7 +51,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield Finding(
             _FIELD,
             f"{weights} holds no objects",
-            "copy the weights there, for example by `python -m slipway stage <name>`",
+            "copy the weights there, for example by `slipway stage <name>`",
         )
     if deployment.lock and objects:
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
@@ -74,7 +74,7 @@ def _other_than_locked(
     lock: ModelLock, weights: str, manifest: Manifest | None, objects: Mapping[str, int]
 ) -> Iterator[Finding]:
     """Refuse files that differ from those of the lock, because the rules have judged the lock's files."""
-    fix = "stage to a new prefix, or write the lock anew by `python -m slipway lock <name>`"
+    fix = "stage to a new prefix, or write the lock anew by `slipway lock <name>`"
     if manifest and lock.commit not in (None, manifest.commit):
         problem = f"{weights} holds commit {manifest.commit[:7]}, but the lock is for {str(lock.commit)[:7]}"
         yield Finding(_FIELD, problem, fix)
@@ -89,7 +89,7 @@ def _staged(deployment: Deployment, manifest: Manifest, objects: Mapping[str, in
         yield Finding(
             _FIELD,
             f"the staging of {manifest.model} to {manifest.weights} is not complete",
-            "run `python -m slipway stage <name>` again to resume it",
+            "run `slipway stage <name>` again to resume it",
         )
         return
     wanted = {file.path: file.size for file in manifest.files}

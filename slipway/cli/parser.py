@@ -46,10 +46,10 @@ class Parser(argparse.ArgumentParser):
 def add_verb(verbs: Verbs, name: str, text: str, run: Run, example: str = "", *, more: str = "") -> Parser:
     """Add a verb. The caller adds its arguments to the returned parser.
 
-    text: its line in the overview. example: the words after `python -m slipway <name>`. more: a remark that only the
+    text: its line in the overview. example: the words after `slipway <name>`. more: a remark that only the
     verb's own help shows.
     """
-    epilog = f"for example: python -m slipway {name} {example}" if example else None
+    epilog = f"for example: slipway {name} {example}" if example else None
     verb: Parser = verbs.add_parser(name, help=text, description=f"{text} ({more})" if more else text, epilog=epilog)
     verb.summary = text
     verb.set_defaults(run=run, parser=verb)

@@ -1,1 +1,1 @@
-"""`python -m slipway fleet`: what a deploy of a fleet would do, and what runs where."""
+"""`slipway fleet`: what a deploy of a fleet would do, and what runs where."""

@@ -115,7 +115,7 @@ class DeployedEndpoint:
         if status == "InService" and not self.failure:
             return Check("endpoint", True, seen)
         is_busy = status in ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
-        fix = "wait until SageMaker is done" if is_busy else f"read python -m slipway logs {self._stack.name}"
+        fix = "wait until SageMaker is done" if is_busy else f"read `slipway logs {self._stack.name}`"
         return Check("endpoint", False, seen, fix)
 
 

@@ -66,7 +66,7 @@ def workers(own: list[DeployedMachine], name: str, now: float) -> Check:
     booting = [machine for machine in silent if now - machine.launched_at <= _BOOT_IN_SECONDS]
     if broken := [machine for machine in silent if machine not in booting]:
         seen = "; ".join(f"{machine.id} runs, and its worker {_last_word(machine, now)}" for machine in broken)
-        fix = f"read python -m slipway logs {name}; within minutes it is stopped, and started again for a job"
+        fix = f"read `slipway logs {name}`; within minutes it is stopped, and started again for a job"
         return Check("workers", False, seen, fix)
     said = [f"{machine.id} starts" for machine in booting]
     said += [

@@ -48,7 +48,8 @@ def variables_of(root: Path, port: int | None) -> dict[str, str]:
         others = " or ".join(f"--port {each}" for each in sorted(running))
         raise NotRunningError(f"No local cloud of this folder runs on port {wanted}; use {others}.")
     raise NotRunningError(
-        "No local cloud runs in this folder: start one with `make local` in another terminal, and wait for its answer."
+        "No local cloud runs in this folder: start one with `slipway local NAME` in another terminal, "
+        "and wait for its answer."
     )
 
 

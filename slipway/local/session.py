@@ -1,6 +1,7 @@
 """Deploys the app's real templates on this machine, where they answer real HTTP."""
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -28,6 +29,7 @@ from local_cloud.network import put_network
 from local_cloud.registry import put_image
 from slipway.hosting.hosting import hosting_of
 from slipway.local.running_cloud import DEFAULT_PORT, announced
+from slipway.shared.cdk_command import installation
 from slipway.shared.steps import Steps
 from slipway.stack.api import DeployedApi
 from slipway.stack.container_log import last_words
@@ -177,12 +179,21 @@ def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
 def _other_shell(port: int, name: str) -> list[str]:
     """Lines to paste into another shell."""
     chosen = "" if port == DEFAULT_PORT else f" --port {port}"
+    needs = f" (npx cdk needs `{missing}` first)" if (missing := installation()) else ""
     return [
-        "In another shell, in this folder (npx cdk needs `make setup` first):\n",
-        "source .venv/bin/activate",
-        f'eval "$(python -m slipway env{chosen})"',
-        f"python -m slipway verify {name}",
+        f"In another shell, in this folder{needs}:\n",
+        *_activation(),
+        f'eval "$(slipway env{chosen})"',
+        f"slipway verify {name}",
     ]
+
+
+def _activation() -> list[str]:
+    """Return the line that activates this Python's environment; none for a Python without one."""
+    script, here = Path(sys.prefix) / "bin" / "activate", Path.cwd()
+    if not script.exists():
+        return []
+    return [f"source {shlex.quote(str(script.relative_to(here) if script.is_relative_to(here) else script))}"]
 
 
 def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:

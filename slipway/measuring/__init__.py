@@ -1,1 +1,1 @@
-"""`python -m slipway bench`: loads on a deployment, and what they tell."""
+"""`slipway bench`: loads on a deployment, and what they tell."""

@@ -39,7 +39,7 @@ def _list(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: b
 
     print_table(_HEADER, [row for key in found for row in _rows(key)])
     for dead in (each for each in values if not each.opens):
-        fix = f"python -m slipway keys revoke {stack.name} {dead.id}"
+        fix = f"slipway keys revoke {stack.name} {dead.id}"
         problem = "is refused by the API: it is disabled, or not in its key's usage plan"
         print(f"{dead.id} of {dead.name} {problem}. Revoke it: {fix}")
     return 0
@@ -48,7 +48,7 @@ def _list(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: b
 def _create(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json: bool) -> int:
     key = keys.key(name)
     if living := [each for each in keys.values() if each.name == key.name and each.opens]:
-        fix = f"rotate it (python -m slipway keys rotate {stack.name} {key.name}), or revoke that value first"
+        fix = f"rotate it (`slipway keys rotate {stack.name} {key.name}`), or revoke that value first"
         raise KeysError(f"{key.name} has a value already ({living[0].id}): {fix}.")
     return _made(stack, *keys.create(key), "", as_json=as_json)
 
@@ -61,7 +61,7 @@ def _rotate(stack: DeployedStack, keys: DeployedKeys, name: str | None, as_json:
         raise KeysError(f"{key.name} must have one value to be rotated, but has {len(old)}: {fix} first.")
     advice = (
         f"The old value, {old[0].id}, still works. When every caller has the new one, revoke the old: "
-        f"python -m slipway keys revoke {stack.name} {old[0].id}"
+        f"slipway keys revoke {stack.name} {old[0].id}"
     )
     return _made(stack, *keys.create(key), advice, as_json=as_json)
 

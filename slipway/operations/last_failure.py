@@ -17,7 +17,7 @@ _CAUSES = (
     ),
     (
         r"(Resource|Service|Vcpu)LimitExceeded|service limit|vCPU limit|quota",
-        "the account's quota is too small: python -m slipway doctor {name} names it",
+        "the account's quota is too small: `slipway doctor {name}` names it",
     ),
     (
         r"CloudWatch Logs role ARN",
@@ -29,7 +29,7 @@ _CAUSES = (
     ),
     (
         r"gated repo|GatedRepo|huggingface\.co.{0,80}(401|403)|(401|403).{0,80}huggingface\.co",
-        "the model is gated: stage the weights (python -m slipway stage {name}) and set model.weights",
+        "the model is gated: stage the weights (`slipway stage {name}`) and set model.weights",
     ),
     (r"no space left on device", "the disk is too small: raise hosting.volume_size_in_gb"),
     (

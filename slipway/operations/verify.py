@@ -40,7 +40,7 @@ def _verify(stack: DeployedStack, timeout: int, *, as_json: bool) -> int:
         print(json.dumps(content, indent=2))
     elif not good:
         bad = sum(not check.good for check in checks)
-        print(f"\n{stack.name}: {bad} of {len(checks)} checks failed; python -m slipway status {stack.name} says more.")
+        print(f"\n{stack.name}: {bad} of {len(checks)} checks failed; `slipway status {stack.name}` says more.")
     return 0 if good else 1
 
 

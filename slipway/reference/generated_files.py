@@ -52,7 +52,7 @@ FLEET_INTRODUCTION = """\
 # The fleet file
 
 One file `fleets/<name>.yaml` puts one deployment into many accounts and regions by CloudFormation StackSets;
-`npx cdk deploy -c fleet=<name>` deploys it, and `python -m slipway fleet plan <name>` says before what that means. This
+`npx cdk deploy -c fleet=<name>` deploys it, and `slipway fleet plan <name>` says before what that means. This
 page and `fleets/schema.json` are written by `make reference` from the models in
 `constructs/llm_hosting/fleets/fleet.py`.
 

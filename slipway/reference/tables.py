@@ -156,7 +156,7 @@ def _report() -> Iterator[str]:
     resolution = resolve(Deployment.model_validate(yaml.safe_load(_EXAMPLE)))
     result = CheckResult(build_report("chat", resolution, validate(resolution)), resolution.deployment)
     console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, legacy_windows=False)
-    yield from ("```yaml", *_EXAMPLE.splitlines(), "```", "", "```console", "$ python -m slipway check chat")
+    yield from ("```yaml", *_EXAMPLE.splitlines(), "```", "", "```console", "$ slipway check chat")
     yield from (*text([result], console).rstrip().splitlines(), "```")
 
 

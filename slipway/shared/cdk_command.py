@@ -7,9 +7,17 @@ from llm_hosting.project import project_folder
 _COMMAND = Path("node_modules", ".bin", "cdk")
 
 
-def cdk(arguments: str, command: Path | None = None) -> str:
+def cdk(arguments: str, project: Path | None = None) -> str:
     """Return the line that runs the CDK with these arguments.
 
-    If the checkout lacks the CDK, the line begins with `make setup`, because `npx` would offer to install another CDK.
+    If the project lacks the CDK, the line installs it first, because `npx` would offer to install another CDK.
     """
-    return f"{'' if (command or project_folder() / _COMMAND).exists() else 'make setup && '}npx cdk {arguments}"
+    return " && ".join(filter(None, (installation(project), f"npx cdk {arguments}")))
+
+
+def installation(project: Path | None = None) -> str:
+    """Return the line that installs the CDK's command in the project; empty if it is there."""
+    project = project or project_folder()
+    if (project / _COMMAND).exists():
+        return ""
+    return "npm ci" if (project / "package-lock.json").exists() else "npm install aws-cdk"

@@ -1,4 +1,4 @@
-"""Ends quietly when the reader of a pipe leaves: `python -m slipway list | head -1`."""
+"""Ends quietly when the reader of a pipe leaves: `slipway list | head -1`."""
 
 import os
 import sys

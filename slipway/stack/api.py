@@ -41,7 +41,7 @@ class ApiAnswer:
 def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
     """Tell in one sentence why the deployment can't be called; None = it can."""
     if "ApiUrl" not in stack.outputs:
-        return f"{stack.name} has no API ({stack.status}): python -m slipway status {stack.name} says why."
+        return f"{stack.name} has no API ({stack.status}): `slipway status {stack.name}` says why."
     if as_job and "JobTable" not in stack.outputs:
         return f"{stack.name} takes no jobs: its deployment has jobs.enabled: false."
     return None

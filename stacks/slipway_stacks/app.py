@@ -24,7 +24,7 @@ def create_app() -> "cdk.App":
         import aws_cdk as cdk
         from cdk_nag import AwsSolutionsChecks, ServerlessChecks
     except ImportError as error:
-        sys.exit(f"This Python has no {error.name}: install requirements.txt into it, or activate its environment.")
+        sys.exit(f"This Python has no {error.name}: activate the environment with Slipway, or install it here.")
     from llm_hosting.catalog.models import CatalogError
 
     # The CDK's own validation more than doubles the time of a synth; only `make check` asks for it.

@@ -232,7 +232,7 @@ def test_the_key_stays_in_the_tab_and_goes_with_calls_only(visit: Visit) -> None
 def test_an_iam_api_without_the_proxy_shows_the_command_and_calls_nothing(visit: Visit) -> None:
     with standing_in(auth="iam") as api:
         page = visit(api.url)
-        expect(page.locator("#command")).to_have_text("python -m slipway playground gpt2")
+        expect(page.locator("#command")).to_have_text("slipway playground gpt2")
         expect(page.locator("#generate")).to_be_disabled()
         page.wait_for_load_state("networkidle")
         assert api.calls == []

@@ -1,4 +1,4 @@
-"""`python -m slipway local <deployment> --weights <folder>`: real weights answer on a machine of the local cloud."""
+"""`slipway local <deployment> --weights <folder>`: real weights answer on a machine of the local cloud."""
 
 import json
 import re

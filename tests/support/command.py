@@ -1,4 +1,4 @@
-"""Runs `python -m slipway` in the test's own process, which saves the start of Python and boto3."""
+"""Runs `slipway` in the test's own process, which saves the start of Python and boto3."""
 
 import sys
 from collections.abc import Callable

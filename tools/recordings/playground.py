@@ -1,4 +1,4 @@
-"""Takes screenshots of the playground of `python -m slipway local` in Chromium."""
+"""Takes screenshots of the playground of `slipway local` in Chromium."""
 
 import re
 import sys

@@ -48,7 +48,7 @@ def main() -> None:
             print(sentence(error), file=sys.stderr)
             sys.exit(2)
         except KeyboardInterrupt:
-            print("Stopped while destroying: python -m slipway list shows what is left.", file=sys.stderr)
+            print("Stopped while destroying: `slipway list` shows what is left.", file=sys.stderr)
             sys.exit(130)
 
 
@@ -86,7 +86,7 @@ def may_spend(where: str, *, sure: bool) -> bool:
     print(
         f"Two endpoints on {_TYPE} in {where}, for an hour or so: about {price * 2:.2f} USD, and at most\n"
         f"{most:.2f} USD, as everything is destroyed after {_HOURS} hours (from third-party prices, never a bill).\n"
-        "If this command is killed, destroy them yourself: python -m slipway list shows them."
+        "If this command is killed, destroy them yourself: `slipway list` shows them."
     )
     if sure:
         return True

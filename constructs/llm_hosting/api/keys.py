@@ -26,7 +26,7 @@ _NO_RETRY = "Called synchronously by API Gateway only: it refuses the caller."
 class ApiKeys(Construct):
     """`own` is the stack's key for operators. It has no name and no token limits.
 
-    No template holds the value of a named key. `python -m slipway keys create` makes the value and puts it into the
+    No template holds the value of a named key. `slipway keys create` makes the value and puts it into the
     usage plan with that name in its tag `slipway:key`.
     """
 

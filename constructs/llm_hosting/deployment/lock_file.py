@@ -23,7 +23,7 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
     file = next((each for each in (own, lock_path(base) if base else own) if each.is_file()), None)
     if file is None:
         return deployment, []
-    model, again = deployment.model, f"run python -m slipway lock {spoken_name(path)}, or remove {file.name}"
+    model, again = deployment.model, f"run `slipway lock {spoken_name(path)}`, or remove {file.name}"
     try:
         lock = read_lock(file.read_text(errors="replace"), file.name)
     except OSError as error:

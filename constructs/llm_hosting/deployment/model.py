@@ -353,7 +353,7 @@ class Quota(Section):
 
 
 class NamedKey(Section):
-    """The owner and limits of a key. `python -m slipway keys create` makes its value, a deploy never does."""
+    """The owner and limits of a key. `slipway keys create` makes its value, a deploy never does."""
 
     owner: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
         None, description="Person or team that is responsible for the key, shown beside its usage; null = not stated."

@@ -251,7 +251,7 @@ def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.Mo
 def _outlive_replacement(resource: cdk.CfnResource) -> None:
     """Keep replaced resources: SageMaker may have rolled back to them although CloudFormation reports success.
 
-    terraform-provider-aws#48997, #39099 and #46663. `python -m slipway purge` removes the unused ones.
+    terraform-provider-aws#48997, #39099 and #46663. `slipway purge` removes the unused ones.
     """
     resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
     resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both policies

@@ -92,7 +92,7 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
         if not rendered.values(group).get("ArchiveBucketPrefix"):
             problem = f"this deployment starts from {archives}, which no template can hold"
             fix = (
-                f"put the archives from `python -m slipway render {rendered.fleet.deployment}` into a bucket "
+                f"put the archives from `slipway render {rendered.fleet.deployment}` into a bucket "
                 "`<prefix>-<region>` in each region that the accounts may read, and set ArchiveBucketPrefix"
             )
             yield Finding(f"{field}.parameters", problem, fix)

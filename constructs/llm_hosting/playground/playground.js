@@ -27,7 +27,7 @@ async function start() {
   const needsKey = config.auth === "api-key" && !config.signed_by_proxy;
   at("sign-in").hidden = !needsKey;
   at("unsigned").hidden = !isUnsigned();
-  at("command").textContent = `python -m slipway playground ${config.deployment ?? "<name>"}`;
+  at("command").textContent = `slipway playground ${config.deployment ?? "<name>"}`;
   at("generate").disabled = isUnsigned();
   at("key").value = sessionStorage.getItem(own(KEY)) ?? "";
   at("kinds").hidden = kinds().length < 2;

@@ -1,4 +1,4 @@
-"""`python -m slipway check`: will it fit, start in time and be accepted by AWS?"""
+"""`slipway check`: will it fit, start in time and be accepted by AWS?"""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway diff`: tells what the next deploy means."""
+"""`slipway diff`: tells what the next deploy means."""
 
 from argparse import Namespace
 from pathlib import Path

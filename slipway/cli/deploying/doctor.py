@@ -1,4 +1,4 @@
-"""`python -m slipway doctor`: a check that also asks AWS whether account and region are ready."""
+"""`slipway doctor`: a check that also asks AWS whether account and region are ready."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway fleet`: plans a deploy to many accounts and regions, and shows what runs where."""
+"""`slipway fleet`: plans a deploy to many accounts and regions, and shows what runs where."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway local`: deploys on this machine, in the local cloud."""
+"""`slipway local`: deploys on this machine, in the local cloud."""
 
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path

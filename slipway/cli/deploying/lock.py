@@ -1,4 +1,4 @@
-"""`python -m slipway lock`: writes the facts of a deployment's model into a file beside the deployment."""
+"""`slipway lock`: writes the facts of a deployment's model into a file beside the deployment."""
 
 from argparse import Namespace
 from pathlib import Path

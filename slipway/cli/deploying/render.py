@@ -1,4 +1,4 @@
-"""`python -m slipway render`: writes a deployment as one template for any account and region."""
+"""`slipway render`: writes a deployment as one template for any account and region."""
 
 from argparse import Namespace
 from pathlib import Path

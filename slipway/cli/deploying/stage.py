@@ -1,4 +1,4 @@
-"""`python -m slipway stage`: copies a model's weights from the Hub to S3."""
+"""`slipway stage`: copies a model's weights from the Hub to S3."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`python -m slipway verify`: tells whether a deploy or update did what it says."""
+"""`slipway verify`: tells whether a deploy or update did what it says."""
 
 from argparse import Namespace
 

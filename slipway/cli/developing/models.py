@@ -1,4 +1,4 @@
-"""`python -m slipway models`: writes the facts of lock files into the catalog."""
+"""`slipway models`: writes the facts of lock files into the catalog."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`python -m slipway reference`: writes the schemas, and the generated parts of docs/."""
+"""`slipway reference`: writes the schemas, and the generated parts of docs/."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway bench`: measures a deployed API under load, or compares two reports."""
+"""`slipway bench`: measures a deployed API under load, or compares two reports."""
 
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`python -m slipway call`: asks a deployed model."""
+"""`slipway call`: asks a deployed model."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway keys`: lists, creates, rotates and revokes the named keys of an API."""
+"""`slipway keys`: lists, creates, rotates and revokes the named keys of an API."""
 
 from argparse import Namespace
 

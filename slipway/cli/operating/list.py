@@ -1,4 +1,4 @@
-"""`python -m slipway list`: the deployments of an account and region."""
+"""`slipway list`: the deployments of an account and region."""
 
 from argparse import Namespace
 

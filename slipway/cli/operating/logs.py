@@ -1,4 +1,4 @@
-"""`python -m slipway logs`: the log of a deployment's containers or machines, of its functions or of its API."""
+"""`slipway logs`: the log of a deployment's containers or machines, of its functions or of its API."""
 
 import re
 from argparse import ArgumentTypeError, Namespace

@@ -1,4 +1,4 @@
-"""`python -m slipway openapi`: prints the OpenAPI document of a deployed API."""
+"""`slipway openapi`: prints the OpenAPI document of a deployed API."""
 
 from argparse import Namespace
 

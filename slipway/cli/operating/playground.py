@@ -1,4 +1,4 @@
-"""`python -m slipway playground`: a page to try the model, and a URL that signs calls."""
+"""`slipway playground`: a page to try the model, and a URL that signs calls."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`python -m slipway purge`: removes the resources that a destroyed deployment or an update left on AWS."""
+"""`slipway purge`: removes the resources that a destroyed deployment or an update left on AWS."""
 
 from argparse import Namespace
 

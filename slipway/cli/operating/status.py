@@ -1,4 +1,4 @@
-"""`python -m slipway status`: a deployment's state, work, cost and last failure on one page."""
+"""`slipway status`: a deployment's state, work, cost and last failure on one page."""
 
 from argparse import Namespace
 

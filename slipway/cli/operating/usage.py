@@ -1,4 +1,4 @@
-"""`python -m slipway usage`: shows what each key of an API used in a month, and its share of the cost."""
+"""`slipway usage`: shows what each key of an API used in a month, and its share of the cost."""
 
 from argparse import ArgumentTypeError, Namespace
 from datetime import UTC, datetime

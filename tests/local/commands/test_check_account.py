@@ -1,4 +1,4 @@
-"""`python -m slipway doctor` on the local cloud: what only the account knows, and who may not ask."""
+"""`slipway doctor` on the local cloud: what only the account knows, and who may not ask."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`python -m slipway local`: output, the lines to paste, Ctrl-C, kill -9, region, taken port, unknown deployment."""
+"""`slipway local`: output, the lines to paste, Ctrl-C, kill -9, region, taken port, unknown deployment."""
 
 import json
 import os
@@ -104,12 +104,12 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert answers[2]["status"] == "InService"
     exports = [line for line in printed.splitlines() if line.startswith("eval ")]
     assert called_as_documented(exports)[0]["generated_text"]
-    (verify,) = (line for line in printed.splitlines() if line.startswith("python -m slipway verify "))
+    (verify,) = (line for line in printed.splitlines() if line.startswith("slipway verify "))
     assert "FAILED" not in pasted(*exports, f"{verify} 2>&1")
-    asked = pasted(*exports, "python -m slipway doctor gpt2")
+    asked = pasted(*exports, "slipway doctor gpt2")
     assert asked.startswith(" READY  gpt2: ")
     assert "on the local cloud at http://127.0.0.1:" in " ".join(asked.split())
-    assert pasted(*exports, 'python -m slipway call gpt2 "A list is" --max-tokens 3').strip()
+    assert pasted(*exports, 'slipway call gpt2 "A list is" --max-tokens 3').strip()
     (page,) = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
     assert "<title>Slipway playground</title>" in requests.get(page, timeout=30).text
     (document,) = re.findall("^openapi     (http://127.0.0.1:.*)$", printed, re.MULTILINE)

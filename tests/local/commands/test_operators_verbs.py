@@ -1,4 +1,4 @@
-"""`python -m slipway` verify, status, call, logs and list, on a deployed stack."""
+"""`slipway` verify, status, call, logs and list, on a deployed stack."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`python -m slipway purge` after a destroy deletes what that stack left, and nothing that other stacks left."""
+"""`slipway purge` after a destroy deletes what that stack left, and nothing that other stacks left."""
 
 import os
 import subprocess

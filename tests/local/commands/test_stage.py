@@ -1,4 +1,4 @@
-"""`python -m slipway stage` from a Hub on loopback to the local cloud's S3: whole, corrupted, refused."""
+"""`slipway stage` from a Hub on loopback to the local cloud's S3: whole, corrupted, refused."""
 
 import json
 from typing import Any

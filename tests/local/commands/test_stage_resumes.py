@@ -1,4 +1,4 @@
-"""`python -m slipway stage` that was killed, kept out, moved or given up, and what a deploy sees of it meanwhile."""
+"""`slipway stage` that was killed, kept out, moved or given up, and what a deploy sees of it meanwhile."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Runs and kills `python -m slipway stage` from a Hub on loopback to the local cloud's S3."""
+"""Runs and kills `slipway stage` from a Hub on loopback to the local cloud's S3."""
 
 import io
 import json
@@ -111,7 +111,7 @@ class Staging:
         return code, out.getvalue(), err.getvalue()
 
     def lock(self) -> dict[str, Any]:
-        """Run `python -m slipway lock` and return the content of the lock file."""
+        """Run `slipway lock` and return the content of the lock file."""
         boto3.setup_default_session()
         with patch.dict(os.environ, self._environment()):
             assert lock.run(str(self.path), ROOT) == 0

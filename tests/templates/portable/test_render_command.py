@@ -1,4 +1,4 @@
-"""`python -m slipway render`: the files that it writes, what it says of them, and wrong use."""
+"""`slipway render`: the files that it writes, what it says of them, and wrong use."""
 
 import json
 import re

@@ -49,9 +49,8 @@ def test_a_job_without_a_session_on_aws_may_read_the_repository_only(path: Path)
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_each_command_is_one_of_ours(path: Path) -> None:
-    commands = re.findall(
-        r"python -m slipway ((?:(?! 2>&1)[^;|&}>\n])+)", "\n".join(step.get("run", "") for step in steps(path))
-    )
+    lines = "\n".join(step.get("run", "") for step in steps(path))
+    commands = re.findall(r"^ *slipway ((?:(?! 2>&1)[^;|&}>\n])+)", lines, re.MULTILINE)
     assert commands
     for command in commands:
         command_line().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))

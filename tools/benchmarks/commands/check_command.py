@@ -1,4 +1,4 @@
-"""Measures `python -m slipway check`: its time, and its memory estimates against figures that engines logged."""
+"""Measures `slipway check`: its time, and its memory estimates against figures that engines logged."""
 
 import json
 import statistics

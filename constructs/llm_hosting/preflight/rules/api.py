@@ -110,7 +110,7 @@ def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "api.playground",
             "true with api.auth: iam serves a page that can't call the model",
-            "use `python -m slipway playground <name>`, which needs no setting and signs its calls, or auth: api-key",
+            "use `slipway playground <name>`, which needs no setting and signs its calls, or auth: api-key",
         )
 
 

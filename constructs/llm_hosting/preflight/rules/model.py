@@ -109,7 +109,7 @@ def _unknown_model(container: Container) -> Finding:
         "model.id",
         f"{container.model_id!r} has neither a lock nor a row in the catalog{like}; {unchecked} and whether "
         f"{container.engine} runs it are not checked{taken}",
-        f"run `python -m slipway lock <name>`, which asks the model itself{'' if size else ', or set its size'}",
+        f"run `slipway lock <name>`, which asks the model itself{'' if size else ', or set its size'}",
     )
 
 
@@ -120,7 +120,7 @@ def model_id_is_spelt_right(resolution: Resolution) -> Iterator[Finding]:
     meant = None if container.shape else probably_meant(container.model_id)
     if meant:
         problem = f"{container.model_id!r} is not in the catalog, and differs only by a slip from {meant}"
-        yield Finding("model.id", problem, f"use {meant} if that is meant, or `python -m slipway lock <name>`")
+        yield Finding("model.id", problem, f"use {meant} if that is meant, or `slipway lock <name>`")
 
 
 @warning
@@ -240,7 +240,7 @@ def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "model.hub_token_secret_arn",
             f"is missing, but {container.model_id} is gated on the Hub",
-            "copy the weights to S3 once (`python -m slipway stage <name>`) and set model.weights, or name the secret "
+            "copy the weights to S3 once (`slipway stage <name>`) and set model.weights, or name the secret "
             "that holds a token",
         )
 
@@ -254,7 +254,7 @@ def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "model.hub_token_secret_arn",
             "puts the token into the container's environment, readable for everyone who may describe the model",
-            "stage the weights to S3 (`python -m slipway stage <name>`), which needs no token",
+            "stage the weights to S3 (`slipway stage <name>`), which needs no token",
         )
 
 

@@ -36,7 +36,7 @@ def tokenizer_is_there(resolution: Resolution) -> Iterator[Finding]:
             f"{lock.model_id!r} has no tokenizer beside its weights ({lock.shape.source}), without which "
             f"{container.engine} ends at its start",
             "add the tokenizer's files of the model that it was made from, such as tokenizer.json and "
-            "tokenizer_config.json, and run `python -m slipway lock <name>`",
+            "tokenizer_config.json, and run `slipway lock <name>`",
         )
 
 
@@ -54,7 +54,7 @@ def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
         return
     others = " or ".join(f"`{body}`" for body in resolution.bodies if body != "messages")
     template = "add `chat_template` to its tokenizer_config.json, such as that of the model it was made from, and run "
-    template += "`python -m slipway lock <name>`"
+    template += "`slipway lock <name>`"
     yield Finding(
         "model.id",
         f"{container.model_id!r} has no chat template, so {container.engine} refuses every chat (`messages`)"

@@ -140,7 +140,7 @@ def test_the_command_of_a_fix_names_the_deployment(tmp_path: Path) -> None:
     path.write_text("model: {id: nobody/knows-this}\nhosting: {instance_type: ml.g6.xlarge}\n")
     _, found = load(path, [])
     (finding,) = (each for each in found if each.rule == "model-is-known")
-    assert f"run `python -m slipway lock {path}`" in finding.message
+    assert f"run `slipway lock {path}`" in finding.message
     assert spoken_name(ROOT / "deployments/qwen3-4b/prod.yaml") == "qwen3-4b/prod"
 
 

@@ -1,4 +1,4 @@
-"""`python -m slipway check`: what it prints, in which form, and with which exit status."""
+"""`slipway check`: what it prints, in which form, and with which exit status."""
 
 import json
 import os
@@ -158,7 +158,7 @@ def test_a_model_that_nobody_knows_is_not_ready(write: Any, capsys: pytest.Captu
     report = json.loads(capsys.readouterr().out)
     (finding,) = (each for each in report["findings"] if each["rule"] == "model-is-known")
     assert report["verdict"] == "not checked"
-    assert finding["fix"].startswith(f"run `python -m slipway lock {path}`, ")
+    assert finding["fix"].startswith(f"run `slipway lock {path}`, ")
     assert check(path, strict=True) == 1
 
 

@@ -39,10 +39,10 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
         (["keys", "creat", "gpt2", "alice"], "'creat' is not known; did you mean create?"),
         (["verify", "gpt2", "--regoin=eu-west-1"], "'--regoin' is not known; did you mean --region?"),
         (["bench", "gpt2", "--route", "chats"], "'chats' is not known; did you mean chat?"),
-        (["verify", "gpt2", "gpt3"], "'gpt3' is not known; see python -m slipway verify -h"),
+        (["verify", "gpt2", "gpt3"], "'gpt3' is not known; see slipway verify -h"),
         (["STATUS", "gpt2"], "'STATUS' is not known; did you mean status?"),
         (["deploy", "gpt2"], "'deploy' is another command; use npx cdk deploy -c deployment=NAME"),
-        (["frobnicate"], "'frobnicate' is not known; see python -m slipway -h"),
+        (["frobnicate"], "'frobnicate' is not known; see slipway -h"),
     ],
 )
 def test_a_misspelt_word_is_refused_with_the_one_that_was_meant(
@@ -74,7 +74,9 @@ def test_the_commit_of_a_repository_around_a_copy_is_not_taken_for_ours(tmp_path
 def test_a_python_without_the_packages_is_told_in_one_sentence(verb: str) -> None:
     bare = [sys.executable, "-S", "-E", "-m", "slipway", *verb.split()]
     done = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True)
-    assert re.fullmatch(r"This Python has no [\w-]+: run `make setup` in a checkout, then activate .*\n", done.stderr)
+    assert re.fullmatch(
+        r"This Python has no [\w-]+: activate the environment with Slipway, or make one .*\n", done.stderr
+    )
     assert done.returncode == 1
 
 

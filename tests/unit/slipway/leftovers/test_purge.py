@@ -1,4 +1,4 @@
-"""`python -m slipway purge`: what it finds, shows, refuses and removes, on small stand-ins for AWS's services."""
+"""`slipway purge`: what it finds, shows, refuses and removes, on small stand-ins for AWS's services."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""`python -m slipway env`: which local cloud it finds, and what it prints."""
+"""`slipway env`: which local cloud it finds, and what it prints."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def test_the_one_that_is_meant_is_found(
 @pytest.mark.parametrize(
     ("running", "asked", "said"),
     [
-        ((), None, "No local cloud runs in this folder: start one with `make local`"),
+        ((), None, "No local cloud runs in this folder: start one with `slipway local NAME`"),
         ((4600,), 4700, r"on port 4700; use --port 4600\."),
         ((4700, 4600), None, rf"on port {DEFAULT_PORT}; use --port 4600 or --port 4700\."),
     ],

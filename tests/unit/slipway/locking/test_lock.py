@@ -1,4 +1,4 @@
-"""`python -m slipway lock` against a Hub on loopback, and `check` of what it wrote."""
+"""`slipway lock` against a Hub on loopback, and `check` of what it wrote."""
 
 import json
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_a_lock_of_another_model_or_revision_is_an_error(
     deployment.write_text(deployment.read_text().replace(f"{{id: {MODEL}}}", model))
     (finding,) = validate_file(deployment, []).errors
     assert says in finding.message
-    assert f"python -m slipway lock {deployment}" in finding.message
+    assert f"slipway lock {deployment}" in finding.message
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"version": 9}', b'{"version": 1, "model": "a/b"}'])
@@ -104,7 +104,7 @@ def test_a_broken_lock_is_an_error(deployment: Path, content: bytes) -> None:
     deployment.with_suffix(".lock.json").write_bytes(content)
     (finding,) = validate_file(deployment, []).errors
     assert "tuned.lock.json" in finding.message
-    assert f"python -m slipway lock {deployment}" in finding.message
+    assert f"slipway lock {deployment}" in finding.message
 
 
 def test_a_gated_model_needs_a_token_and_nothing_is_written(

@@ -1,4 +1,4 @@
-"""`python -m slipway models`: the catalog's rows from locks that were made from a Hub on loopback."""
+"""`slipway models`: the catalog's rows from locks that were made from a Hub on loopback."""
 
 import json
 import struct
