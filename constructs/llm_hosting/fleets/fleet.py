@@ -120,8 +120,8 @@ class Fleet(Section):
     auto_deployment: AutoDeployment = AutoDeployment()
     parameters: dict[str, str] = Field(
         default_factory=dict,
-        description='Values of template parameters, as text in quotes, such as `DeployEndpoint: "true"`; `python -m '
-        "slipway render` writes the template, which lists them.",
+        description='Values of template parameters, as text in quotes, such as `DeployEndpoint: "true"`; '
+        "`slipway render` writes the template, which lists them.",
     )
     canary: FleetGroup | None = Field(
         None,
