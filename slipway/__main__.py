@@ -16,7 +16,7 @@ if find_spec("llm_hosting") is None:
 
 from llm_hosting.catalog.models import CatalogError
 from llm_hosting.home import HOME
-from slipway.cli.deploying import check, diff, doctor, env, fleet, local, lock, render, stage, verify
+from slipway.cli.deploying import check, diff, doctor, env, fleet, init, local, lock, render, snapshot, stage, verify
 from slipway.cli.developing import models, reference
 from slipway.cli.operating import bench, call, keys, logs, openapi, playground, purge, status, usage
 from slipway.cli.operating import list as list_
@@ -25,7 +25,7 @@ from slipway.shared.cdk_command import cdk
 from slipway.shared.output import reader_may_leave
 
 _VERBS: dict[str, tuple[ModuleType, ...]] = {
-    "Before a deploy": (check, lock, stage, local, env),
+    "Before a deploy": (init, check, lock, stage, local, env, snapshot),
     f"Deploy ({cdk('deploy -c deployment=NAME')})": (doctor, diff, verify, render, fleet),
     "Run": (call, playground, openapi, list_, status, logs),
     "Measure": (bench,),

@@ -20,6 +20,7 @@ from llm_hosting.sources import handler_names
 from slipway.account.account import Account, is_used
 from slipway.checking.check_result import CheckResult
 from slipway.checking.subject import UnaskedError, subject
+from slipway.project.contents import foreign_schema
 from slipway.shared.output import reader_may_leave
 
 
@@ -75,6 +76,8 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
         said = readable_report.page(results, verbose=options.verbose)
     with reader_may_leave():
         print(said)
+    if schema := foreign_schema(root):
+        print(f"{schema} is that of another version of Slipway: delete it, then run `slipway init`.", file=sys.stderr)
     if any(_is_refused(report, strict=options.strict) for report in reports):
         return 1
     return 2 if any(report.verdict == "not asked" for report in reports) else 0

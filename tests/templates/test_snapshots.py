@@ -11,11 +11,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from slipway.changes import classify
-from slipway.changes.gate import judge
-from slipway.changes.report import ChangeReport, page
+from slipway.templates.masked import masked
+from slipway.templates.snapshot import meaning
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED, STAGING
-from support.templates.masked import masked
 from support.templates.template_parts import Template
 
 SNAPSHOTS = Path(__file__).parent / "__snapshots__" / "test_snapshots"
@@ -42,12 +40,6 @@ def test_a_failure_says_what_the_change_means(templates: dict[str, Template]) ->
 
     assert "TableName (absent) -> jobs: replaced" in meaning("qwen3-4b", accepted, changed)
     assert meaning("qwen3-4b", accepted, accepted) == ""
-
-
-def meaning(name: str, accepted: Template, template: Template) -> str:
-    """Return the meaning of an update from the accepted template; "" if nothing changes."""
-    changes = classify(accepted, template)
-    return page(ChangeReport(name, "the accepted snapshot", changes, judge(changes, []))) if changes else ""
 
 
 @pytest.mark.parametrize("name", sorted(set(SHIPPED) - set(WHOLE)))

@@ -10,11 +10,11 @@ from llm_hosting import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
 from llm_hosting.fleets.file import load_fleet
 from llm_hosting.sources import Sources
 from local_cloud.assembly import read_stacks, synthesize
+from slipway.templates.masked import masked
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
 from support.releases.kept_releases import Release
 from support.repository import ROOT
-from support.templates.masked import masked
 from support.templates.template_parts import Template
 
 

@@ -1,0 +1,97 @@
+"""The accepted template of a deployment, and what an update from it to the synthesized one means."""
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, names, stack_name
+from llm_hosting.file_errors import why
+from slipway.changes import classify
+from slipway.changes.gate import judge
+from slipway.changes.report import ChangeReport, page
+from slipway.changes.template.reading import NoTemplateError, read_template
+from slipway.changes.template.synthesis import synthesize
+from slipway.shared.steps import Steps
+from slipway.templates.masked import masked
+
+FOLDER = Path("tests", "snapshots")
+
+
+class Snapshot:
+    """The template of a deployment, and the accepted one in `file`. Raises UnknownDeploymentError."""
+
+    def __init__(self, name: str, project: Path) -> None:
+        self.name, self._project = name, project
+        self.file = project / FOLDER / f"{stack_name(find(name, project / 'deployments'))}.json"
+
+    @cached_property
+    def accepted(self) -> dict[str, Any] | None:
+        """The accepted template; None = there is none yet. Raises NoTemplateError."""
+        return read_template(self.file) if self.file.is_file() else None
+
+    @cached_property
+    def template(self) -> dict[str, Any]:
+        """The template that the project's app synthesizes, masked. Raises NoTemplateError."""
+        template: dict[str, Any] = masked(synthesize(self.name, self._project).template)
+        return template
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the two are the same."""
+        return self.accepted == self.template
+
+    @property
+    def meaning(self) -> str:
+        """What an update from the accepted template does, a line for each change."""
+        said = meaning(self.name, self.accepted or {}, self.template)
+        return said or f"{self.name} differs from the accepted template, but an update does nothing"
+
+    def accept(self) -> None:
+        """Write the template to the file."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.template, indent=2, sort_keys=True) + "\n")
+
+
+def meaning(name: str, accepted: dict[str, Any], template: dict[str, Any]) -> str:
+    """Return what an update from the accepted template does; "" if it does nothing."""
+    changes = classify(accepted, template)
+    return page(ChangeReport(name, "the accepted template", changes, judge(changes, []))) if changes else ""
+
+
+def run(deployments: Sequence[str], project: Path) -> int:
+    """Accept the template of each deployment, and print what the change means.
+
+    deployments: none = all of the project. Returns the exit status: 1 for a deployment that can't be synthesized or
+    written, 2 for an unknown one.
+    """
+    steps = Steps()
+    try:
+        for name in deployments or names(project / "deployments"):
+            snapshot = Snapshot(name, project)
+            steps(f"synthesizing {name}")
+            said = _accepted(snapshot)
+            steps.end()
+            print(said, flush=True)
+    except (UnknownDeploymentError, NoTemplateError) as error:
+        steps.end()
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UnknownDeploymentError) else 1
+    except OSError as error:
+        steps.end()
+        print(f"{error.filename} can't be written: {why(error)}.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _accepted(snapshot: Snapshot) -> str:
+    """Accept the template, and return what the change means."""
+    name, file = snapshot.name, f"{FOLDER / snapshot.file.name}"
+    if snapshot.is_accepted:
+        return f"{name}: {file} is the template already."
+    snapshot.accept()
+    if snapshot.accepted is None:
+        return f"{name}: wrote {file}, the first accepted template: {len(snapshot.template['Resources'])} resources."
+    return f"{snapshot.meaning}\n\nWrote {file}."

@@ -1,0 +1,34 @@
+"""For the tests of a project: the template of each deployment is the accepted one.
+
+    @pytest.mark.parametrize("name", deployments())
+    def test_the_template_is_the_accepted_one(name: str) -> None:
+        assert_template_is_accepted(name)
+
+Accepted templates are in `tests/snapshots/`; `slipway snapshot` writes them. Hashes of code are masked, so that a
+template changes only if resources do.
+"""
+
+from llm_hosting.deployment.paths import names
+from llm_hosting.project import project_folder
+from slipway.templates.snapshot import Snapshot
+
+__all__ = ["assert_template_is_accepted", "deployments"]
+
+
+def deployments() -> list[str]:
+    """Return the names of the project's deployments: `<base>/<overlay>` for an overlay."""
+    return names(project_folder() / "deployments")
+
+
+def assert_template_is_accepted(name: str) -> None:
+    """Synthesize the deployment with the project's app, and compare its template with the accepted one.
+
+    Raises AssertionError that says what the change means for the deployed stack. Raises NoTemplateError for a
+    deployment that can't be synthesized, UnknownDeploymentError for an unknown name.
+    """
+    __tracebackhide__ = True  # pytest shows the message alone
+    snapshot, accept = Snapshot(name, project_folder()), f"run `slipway snapshot {name}`, and commit what it writes"
+    if snapshot.accepted is None:
+        raise AssertionError(f"{name} has no accepted template: {accept}.")
+    if not snapshot.is_accepted:
+        raise AssertionError(f"{snapshot.meaning}\n\nIf this is intended, {accept}.")

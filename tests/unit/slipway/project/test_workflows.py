@@ -1,0 +1,59 @@
+"""The workflows of a new project are pinned, have few permissions, and use commands that exist."""
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+import yaml
+
+from slipway.__main__ import command_line
+from slipway.project.contents import contents
+from support.repository import ROOT
+
+WORKFLOWS = {name: text for name, text in contents().items() if name.startswith(".github/workflows/")}
+SESSION = "aws-actions/configure-aws-credentials"
+
+
+def jobs(text: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load(text)["jobs"].values())
+
+
+def steps(text: str) -> list[dict[str, Any]]:
+    return [step for job in jobs(text) for step in job["steps"]]
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_are_pinned_by_their_major_version(name: str) -> None:
+    used = [step["uses"] for step in steps(WORKFLOWS[name]) if "uses" in step]
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[a-z-]+/[a-z-]+@v[0-9]+", each)] == []
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_job_without_a_session_on_aws_may_read_the_repository_only(name: str) -> None:
+    assert yaml.safe_load(WORKFLOWS[name])["permissions"] == {"contents": "read"}
+    for job in jobs(WORKFLOWS[name]):
+        has_session = any(step.get("uses", "").startswith(SESSION) for step in job["steps"])
+        assert ("id-token" in job.get("permissions", {})) == has_session
+        assert {"contents", "id-token", "pull-requests"} >= job.get("permissions", {}).keys()
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_each_command_is_one_of_ours(name: str) -> None:
+    lines = "\n".join(step.get("run", "") for step in steps(WORKFLOWS[name]))
+    commands = re.findall(r"^ *slipway ((?:(?! 2>&1)[^;|&}>\n])+)", lines, re.MULTILINE)
+    assert commands
+    for command in commands:
+        command_line().parse_args(shlex.split(re.sub(r'"\$\w+"|\$\(.+\)', "a-name", command)))
+
+
+def test_the_comment_on_pull_requests_is_that_of_our_example() -> None:
+    ours = (ROOT / "examples" / "github" / "diff-on-pull-request.yml").read_text()
+    (compare,) = (step["run"] for step in steps(ours) if step.get("name") == "compare")
+    without_set_up = re.sub(r"source .*\n|export PATH=.*\n", "", compare)
+    (written,) = (
+        step["run"] for step in steps(WORKFLOWS[".github/workflows/diff.yml"]) if step.get("name") == "compare"
+    )
+    assert written == without_set_up
+    assert jobs(WORKFLOWS[".github/workflows/diff.yml"])[1:] == jobs(ours)[1:]
