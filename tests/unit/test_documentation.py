@@ -1,6 +1,7 @@
 """README.md and docs/ are true: examples deploy, every page can be found, and every linked file is there."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from llm_hosting.fleets.file import parse_fleet
 from llm_hosting.preflight.validation import load
+from slipway.__main__ import command_line
 from support.repository import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -37,6 +39,18 @@ def test_every_linked_file_exists_and_is_in_the_site(page: Path) -> None:
         target = (page.parent / file).resolve()
         assert target.is_file(), file
         assert target.relative_to(ROOT).parts[0] in IN_SITE, file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_a_page_is_one(page: Path) -> None:
+    """Parse the lines of code that run `slipway`, and look up the verbs that sentences name."""
+    text, parser = page.read_text(), command_line()
+    blocks = re.findall(r"^ *```(?:sh|bash|console)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    for line in re.findall(r"^(?: *\$)? *(slipway .*)", "\n".join(blocks).replace("\\\n", " "), re.MULTILINE):
+        parser.parse_args(shlex.split(line, comments=True)[1:])
+    for verb in re.findall(r"`slipway ([a-z]+)", text):
+        with pytest.raises(SystemExit, match="0"):
+            parser.parse_args([verb, "-h"])
 
 
 def test_the_front_page_leads_to_every_page() -> None:
