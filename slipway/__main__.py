@@ -16,7 +16,22 @@ if find_spec("llm_hosting") is None:
 
 from llm_hosting.catalog.models import CatalogError
 from llm_hosting.home import HOME
-from slipway.cli.deploying import check, diff, doctor, env, fleet, init, local, lock, render, snapshot, stage, verify
+from slipway.cli.deploying import (
+    check,
+    deploy,
+    destroy,
+    diff,
+    doctor,
+    env,
+    fleet,
+    init,
+    local,
+    lock,
+    render,
+    snapshot,
+    stage,
+    verify,
+)
 from slipway.cli.developing import models, reference
 from slipway.cli.operating import bench, call, keys, logs, openapi, playground, purge, status, usage
 from slipway.cli.operating import list as list_
@@ -26,7 +41,7 @@ from slipway.shared.output import reader_may_leave
 
 _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Before a deploy": (init, check, lock, stage, local, env, snapshot),
-    f"Deploy ({cdk('deploy -c deployment=NAME')})": (doctor, diff, verify, render, fleet),
+    "Deploy": (doctor, diff, deploy, verify, destroy, render, fleet),
     "Run": (call, playground, openapi, list_, status, logs),
     "Measure": (bench,),
     "Keys": (keys, usage),
@@ -65,7 +80,7 @@ def command_line() -> Parser:
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and the packages it runs with")
-    parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "deploy", "destroy", "synth")}
+    parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "synth")}
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}
     for heading, modules in _VERBS.items():

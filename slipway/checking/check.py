@@ -24,6 +24,10 @@ from slipway.project.contents import foreign_schema
 from slipway.shared.output import reader_may_leave
 
 
+class OtherRegionError(Exception):
+    """`--region` contradicts the deployment file; the message is one sentence."""
+
+
 @dataclass(frozen=True)
 class CheckOptions:
     """How to check, and what to print.
@@ -50,22 +54,11 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 if all are ready, 1 if one is
     refused, 2 for an unknown name, for a region that contradicts the file, or if AWS could not be asked.
     """
-    handlers = handler_names(root)
     try:
-        results = [_checked(name, root, handlers, options) for name in names]
-    except (UnknownDeploymentError, DeploymentError, UnaskedError) as error:
+        results = judge(names, root, options)
+    except (UnknownDeploymentError, DeploymentError, OtherRegionError, UnaskedError) as error:
         print(error, file=sys.stderr)
         return 2
-    for each in results:
-        own = each.deployment.region if each.deployment else None
-        if options.region and own and own != options.region:
-            print(
-                f"--region {options.region}: {each.report.name} is made for {own}; leave --region out.", file=sys.stderr
-            )
-            return 2
-    if options.account:
-        results = [_with_account(each) for each in results]
-    results = [each.named for each in results]
     reports = [each.report for each in results]
     if options.as_json:
         content = [_as_json(report) for report in reports]
@@ -81,6 +74,24 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     if any(_is_refused(report, strict=options.strict) for report in reports):
         return 1
     return 2 if any(report.verdict == "not asked" for report in reports) else 0
+
+
+def judge(names: Sequence[str], root: Path, options: CheckOptions) -> list[CheckResult]:
+    """Check each deployment, and ask AWS if `options` says so.
+
+    Raises UnknownDeploymentError, DeploymentError, OtherRegionError, UnaskedError.
+    """
+    handlers = handler_names(root)
+    results = [_checked(name, root, handlers, options) for name in names]
+    for each in results:
+        own = each.deployment.region if each.deployment else None
+        if options.region and own and own != options.region:
+            raise OtherRegionError(
+                f"--region {options.region}: {each.report.name} is made for {own}; leave --region out."
+            )
+    if options.account:
+        results = [_with_account(each) for each in results]
+    return [each.named for each in results]
 
 
 def _checked(name: str, root: Path, handlers: Sequence[str], options: CheckOptions) -> CheckResult:
@@ -125,7 +136,7 @@ def check(
         refused = {finding.field for finding in validation.errors}
         sets = [each for each in sets_over_base(overlay, deployment) if each.field not in refused]
         report = replace(report, extends=overlay.base.stem, sets=sets)
-    return CheckResult(report, deployment)
+    return CheckResult(report, validation.resolution)
 
 
 def _of_model_alone(finding: Finding) -> Finding:

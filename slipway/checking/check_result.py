@@ -4,19 +4,25 @@ from dataclasses import dataclass, replace
 
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
+from llm_hosting.resolution import Resolution
 
 
 @dataclass(frozen=True)
 class CheckResult:
     """The report on one deployment file.
 
-    deployment: None if the file could not be read as a deployment. command_name: the deployment's name in commands;
+    resolution: None if the file could not be read as a deployment. command_name: the deployment's name in commands;
     empty if there is no file.
     """
 
     report: Report
-    deployment: Deployment | None
+    resolution: Resolution | None
     command_name: str = ""
+
+    @property
+    def deployment(self) -> Deployment | None:
+        """The deployment; None if the file could not be read as one."""
+        return self.resolution.deployment if self.resolution else None
 
     @property
     def named(self) -> "CheckResult":

@@ -27,6 +27,14 @@ def one_name(text: str) -> str:
     return text
 
 
+def several_names(text: str) -> list[str]:
+    """Accept names or paths of deployment files, separated by commas, each once."""
+    names = [one_name(name.strip()) for name in text.split(",")]
+    if "" in names or len(set(names)) < len(names):
+        raise ArgumentTypeError(f"{text!r} must name deployments, each once, such as gpt2,qwen3-4b")
+    return names
+
+
 def stack_name(text: str) -> str:
     """Return the stack's name for a deployment's name: `<base>-<overlay>` for `<base>/<overlay>`."""
     name = text.replace("/", "-", 1)

@@ -69,6 +69,7 @@ class RetainedHosting:
             name,
             status,
             lambda: self._sagemaker.delete_endpoint(EndpointName=name),
+            bills=True,
         )
 
     def _configuration(self, name: str) -> RetainedResource:

@@ -25,10 +25,15 @@ def _machine(instance_id: str, state: str, ec2: Any) -> RetainedResource:
         instance_id,
         state,
         lambda: ec2.terminate_instances(InstanceIds=[instance_id]),
+        bills=True,
     )
 
 
 def _disk(volume_id: str, size_in_gb: int, ec2: Any) -> RetainedResource:
     return RetainedResource(
-        "disk without a machine", volume_id, f"{size_in_gb} GB", lambda: ec2.delete_volume(VolumeId=volume_id)
+        "disk without a machine",
+        volume_id,
+        f"{size_in_gb} GB",
+        lambda: ec2.delete_volume(VolumeId=volume_id),
+        bills=True,
     )

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -11,7 +12,7 @@ from slipway.leftovers.retained_resource import RetainedResource
 from slipway.leftovers.search import RemovalError, find, find_left
 from slipway.shared.aws_clients import Clients, clients_in
 from slipway.shared.aws_errors import sentence
-from slipway.shared.cdk_command import cdk
+from slipway.shared.terminal import NoTerminalError, ask_on_terminal
 from slipway.stack.deployed_stack import UnknownStackError, existing_stack
 
 _SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
@@ -23,7 +24,9 @@ class PurgeError(Exception):
 
 def run(deployment: str, region: str | None, *, sure: bool) -> int:
     """Purge the deployment with this name. Returns the exit status."""
-    return purge(deployment, clients_in(region), ask=None if sure else ask_on_terminal)
+    return purge(
+        deployment, clients_in(region), ask=None if sure else partial(ask_on_terminal, to="remove", done="removed")
+    )
 
 
 def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
@@ -39,21 +42,11 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
         return 2
     except KeyboardInterrupt:
         print("\nstopped; the remaining resources are still there", file=sys.stderr)
-    except (BusyEndpointError, PurgeError, RemovalError) as error:
+    except (BusyEndpointError, NoTerminalError, PurgeError, RemovalError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)
     return 1
-
-
-def ask_on_terminal(prompt: str) -> str:
-    """Prompt on the terminal. Raises PurgeError if there is none."""
-    if not sys.stdin.isatty():
-        raise PurgeError("Nothing was removed: there is no terminal to ask on. Use --yes to remove without asking.")
-    try:
-        return input(prompt)
-    except EOFError:
-        return ""
 
 
 def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -> int:
@@ -71,18 +64,18 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     earlier = f"earlier stacks and updates of {deployment}" if stack else deployment
     if not resources:
         why = (
-            "its own resources go after `cdk destroy`"
+            f"its own resources go after `slipway destroy {deployment}`"
             if stack
             else f"nothing there has the tag {DEPLOYMENT_TAG}={deployment}"
         )
         print(f"Nothing of {earlier} is left {where}: {why}.")
         return 0
     print(f"Left of {earlier} {where}{', whose stack stays' if stack else ''}:\n")
-    _show(resources)
+    show(resources)
     if protecting := [each.protected for each in resources if each.protected]:
         raise PurgeError(f"The table is protected against deletion; lift that first: {protecting[0]}")
     print("\nRemoved resources cannot be restored.")
-    if ask and ask(f"Type {deployment} to remove all of it: ").strip() != deployment:
+    if ask and ask(f"Type {deployment} to remove all of it: ") != deployment:
         raise PurgeError(f"The answer is not {deployment}; nothing was removed.")
     for each in resources:
         each.remove()
@@ -99,12 +92,12 @@ def _demand_settled(deployment: str, status: str) -> None:
         raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")
     if status not in _SETTLED:
         raise PurgeError(
-            f"The stack {deployment} still exists ({status}); destroy it first: "
-            f"{cdk(f'destroy -c deployment={deployment}')}"
+            f"The stack {deployment} still exists ({status}); destroy it first: slipway destroy {deployment}"
         )
 
 
-def _show(resources: Sequence[RetainedResource]) -> None:
+def show(resources: Sequence[RetainedResource]) -> None:
+    """Print a line for each resource."""
     rows = [(each.kind, each.name, each.holds) for each in resources]
     kinds, names = (max(len(row[column]) for row in rows) for column in (0, 1))
     for kind, name, holds in rows:

@@ -9,7 +9,7 @@ class RetainedResource:
     """A retained resource.
 
     holds: its content or its state, in words. protected: the command that lifts its deletion protection; None = it is
-    not protected.
+    not protected. bills: whether it bills by the hour, used or not.
     """
 
     kind: str
@@ -17,3 +17,4 @@ class RetainedResource:
     holds: str
     remove: Callable[[], None]
     protected: str | None = None
+    bills: bool = False

@@ -154,7 +154,7 @@ def _rules() -> Iterator[str]:
 def _report() -> Iterator[str]:
     """A file with two mistakes, and the report of `check` on it."""
     resolution = resolve(Deployment.model_validate(yaml.safe_load(_EXAMPLE)))
-    result = CheckResult(build_report("chat", resolution, validate(resolution)), resolution.deployment)
+    result = CheckResult(build_report("chat", resolution, validate(resolution)), resolution)
     console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, legacy_windows=False)
     yield from ("```yaml", *_EXAMPLE.splitlines(), "```", "", "```console", "$ slipway check chat")
     yield from (*text([result], console).rstrip().splitlines(), "```")

@@ -19,7 +19,7 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, 
         f"  image     {resolution.image}{' from the image account of the region' if from_catalog else ''}",
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
         *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
-        f"  cost      {'nothing here; on AWS ' if is_local else ''}{_cost(resolution)}",
+        f"  cost      {cost(resolution, is_local=is_local)}",
         *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
 
@@ -34,7 +34,12 @@ def _others(hosting: Hosting) -> str:
     return f", otherwise {', '.join(hosting.instance_types[1:])}" if hosting.instance_types[1:] else ""
 
 
-def _cost(resolution: Resolution) -> str:
+def cost(resolution: Resolution, *, is_local: bool = False) -> str:
+    """Return the price of what runs, in words."""
+    return f"{'nothing here; on AWS ' if is_local else ''}{_on_aws(resolution)}"
+
+
+def _on_aws(resolution: Resolution) -> str:
     hosting, instance = resolution.deployment.hosting, resolution.placements[0].instance
     count = hosting.instance_count
     price = instance.price(max(count.min, 1), count.max) or "an unknown rate"

@@ -28,7 +28,7 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
     (verbs,) = (each for each in command_line()._actions if isinstance(each, argparse._SubParsersAction))
     assert sorted(re.findall(r"^  ([a-z]\S+)  ", out, re.MULTILINE)) == sorted(verbs.choices)
     assert (status, max(map(len, out.splitlines())) <= 80) == (0, True)
-    assert out.index("Deploy (") < out.index("  doctor ") < out.index("\nRun\n") < out.index("  status ")
+    assert out.index("\nDeploy\n") < out.index("  doctor ") < out.index("\nRun\n") < out.index("  status ")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,8 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
         (["bench", "gpt2", "--route", "chats"], "'chats' is not known; did you mean chat?"),
         (["verify", "gpt2", "gpt3"], "'gpt3' is not known; see slipway verify -h"),
         (["STATUS", "gpt2"], "'STATUS' is not known; did you mean status?"),
-        (["deploy", "gpt2"], "'deploy' is another command; use npx cdk deploy -c deployment=NAME"),
+        (["synth", "gpt2"], "'synth' is another command; use npx cdk synth -c deployment=NAME"),
+        (["deploy", "gpt2,"], "'gpt2,' must name deployments, each once, such as gpt2,qwen3-4b"),
         (["frobnicate"], "'frobnicate' is not known; see slipway -h"),
     ],
 )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 
 from llm_hosting import DESCRIPTION_PREFIX
-from slipway.leftovers.purge import ask_on_terminal, purge
+from slipway.leftovers.purge import purge
 from slipway.shared.aws_clients import clients_in
+from slipway.shared.terminal import ask_on_terminal
 from support.repository import ROOT
 from support.stand_ins.ec2 import StandInEc2, instance, volume
 
@@ -264,7 +266,7 @@ def test_nothing_is_removed_while_a_failed_stack_exists(status: str, capsys: pyt
     account = Account(stack=status)
     assert purge("chat", account, None) == 1
     said = capsys.readouterr().err
-    assert f"The stack chat still exists ({status}); destroy it first: npx cdk destroy -c deployment=chat" in said
+    assert f"The stack chat still exists ({status}); destroy it first: slipway destroy chat" in said
     assert account.is_untouched
 
 
@@ -290,7 +292,7 @@ def test_updates_leave_what_neither_the_stack_nor_its_endpoint_uses(capsys: pyte
     assert purge("chat", account, Person("no")) == 0
     said = capsys.readouterr().out
     assert "Nothing of earlier stacks and updates of chat is left" in said
-    assert "its own resources go after `cdk destroy`" in said
+    assert "its own resources go after `slipway destroy chat`" in said
 
 
 def test_earlier_stacks_leave_what_the_stack_does_not_have() -> None:
@@ -461,7 +463,7 @@ def test_nothing_is_removed_without_a_terminal_and_without_yes(
 ) -> None:
     account = Account()
     monkeypatch.setattr(sys, "stdin", io.StringIO("chat\n"))
-    assert purge("chat", account, ask_on_terminal) == 1
+    assert purge("chat", account, partial(ask_on_terminal, to="remove", done="removed")) == 1
     assert "Nothing was removed: there is no terminal to ask on. Use --yes" in capsys.readouterr().err
     assert account.is_untouched
 

@@ -1,0 +1,1 @@
+"""Deploys and destroys a deployment with the CDK CLI: asks first, tests afterwards."""

@@ -1,0 +1,126 @@
+"""Destroys a deployment: shows what goes and what stays, asks, runs the CDK CLI, and looks for what still bills."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from slipway.deploying.cdk_cli import CdkCliError, find_cli
+from slipway.deploying.failure import explain
+from slipway.hosting.hosting import hosting_of
+from slipway.leftovers.purge import show
+from slipway.leftovers.search import find
+from slipway.operations.status import state_of
+from slipway.shared.aws_clients import clients_in
+from slipway.shared.terminal import NoTerminalError, ask_on_terminal
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, asking_aws, existing_stack, find_stack
+from slipway.templates.diff import deployed_template
+
+_KINDS = {"AWS::S3::Bucket": "bucket", "AWS::DynamoDB::Table": "table", "AWS::Logs::LogGroup": "log group"}
+_KEPT = ("Retain", "RetainExceptOnCreate")
+
+
+def run(name: str, root: Path, region: str | None, *, sure: bool) -> int:
+    """Destroy the stack of this name.
+
+    root: the project, whose CDK CLI is used; the deployment's file is not needed. sure: do not ask. Returns the exit
+    status: 0 if the stack is gone and nothing bills by the hour, 1 if not, 2 if nothing could be asked, 130 after
+    Ctrl-C.
+    """
+    try:
+        return asking_aws(lambda: _destroy(name, root, region, sure=sure))
+    except (CdkCliError, NoTerminalError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _destroy(name: str, root: Path, region: str | None, *, sure: bool) -> int:
+    clients = clients_in(region)
+    stack, cli = find_stack(name, clients), find_cli(root)
+    if stack.status.endswith("IN_PROGRESS") and stack.status != "REVIEW_IN_PROGRESS":
+        print(f"The stack {name} is {stack.status}; wait until CloudFormation is done.", file=sys.stderr)
+        return 1
+    print(*_announced(stack), sep="\n")
+    if not sure and ask_on_terminal(f"Type {name} to destroy it: ", to="destroy", done="destroyed") != name:
+        print(f"The answer is not {name}; nothing was destroyed.", file=sys.stderr)
+        return 1
+    with TemporaryDirectory() as folder:
+        _write_app(stack, root, folder)
+        print(f"\ncdk destroy {name}", flush=True)
+        try:
+            status = cli.run("destroy", name, "--force", "--app", folder, region=stack.region)
+        except KeyboardInterrupt:
+            said = f"Stopped waiting. CloudFormation goes on with the removal: `slipway status {name}` shows it."
+            print(f"\n{said}", file=sys.stderr)
+            return 130
+    if status or existing_stack(name, clients):
+        explain(name, clients)
+        print(f"{name} is not destroyed; mend it, then run `slipway destroy {name}` again.", file=sys.stderr)
+        return 1
+    return _tell_what_is_left(stack)
+
+
+def _announced(stack: DeployedStack) -> list[str]:
+    """Tell what goes, what stays, and what each costs."""
+    kept = _kept(stack)
+    count = sum(map(len, stack.resources.values())) - len(kept)
+    lines = [f"{stack.name}: {stack.serves}, in {stack.region} of account {stack.account}"]
+    try:
+        state = state_of(stack)
+        lines.append(f"  goes   the model, its API and {count} resources in all; {hosting_of(stack).cost(state)}")
+        if jobs := state["open_jobs"]:
+            lines.append(f"  lost   {jobs:,} open jobs, which nobody will answer")
+    except UnknownStackError:  # a stack whose first change set was never executed
+        lines.append(f"  goes   {count} resources")
+    if kept:
+        lines += [f"  stays  {resource}" for resource in kept]
+        lines.append(f"         They bill for storage alone; `slipway purge {stack.name}` removes them afterwards.")
+    return lines
+
+
+def _kept(stack: DeployedStack) -> list[str]:
+    """Return kind and name of each resource that a destroy retains, as the stack's template says."""
+    resources = deployed_template(stack.name, stack.clients).template["Resources"]
+    retained = {name for name, each in resources.items() if each.get("DeletionPolicy") in _KEPT}
+    pages = stack.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.name)
+    return sorted(
+        f"{_KINDS.get(each['ResourceType'], each['ResourceType'])} {each['PhysicalResourceId']}"
+        for page in pages
+        for each in page["StackResourceSummaries"]
+        if each["LogicalResourceId"] in retained and each.get("PhysicalResourceId")
+    )
+
+
+def _write_app(stack: DeployedStack, root: Path, folder: str) -> None:
+    """Write a cloud assembly with an empty stack of this name, account and region.
+
+    `cdk destroy` needs no more, so a deployment whose file is gone or refused can be destroyed, too.
+    """
+    import aws_cdk as cdk  # late: slow to import
+
+    context = json.loads((root / "cdk.json").read_text()).get("context", {})  # it may name another bootstrap
+    app = cdk.App(outdir=folder, context=context, builtin_cloud_formation_validation=False)
+    cdk.Stack(app, stack.name, env=cdk.Environment(account=stack.account, region=stack.region))
+    app.synth()
+
+
+def _tell_what_is_left(stack: DeployedStack) -> int:
+    """Print what the destroy has left. Returns the exit status: 1 if something of it bills by the hour."""
+    left, unknown = find(stack.name, stack.clients)
+    bills = [each for each in left if each.bills]
+    print(f"\n{stack.name} is destroyed.", end=" ")
+    if bills:
+        print("THIS STILL BILLS by the hour:")
+        show(bills)
+    else:
+        print("Nothing of it bills by the hour: no endpoint, machine or disk has its tag.")
+    if stored := [each for each in left if not each.bills]:
+        print("Left, and billed for storage alone:")
+        show(stored)
+    for arn in unknown:
+        print(f"  of a kind that Slipway does not create: {arn}")
+    if left:
+        chosen = "" if os.environ.get("AWS_REGION") == stack.region else f" --region {stack.region}"
+        print(f"To remove it: slipway purge {stack.name}{chosen}")
+    return 1 if bills else 0

@@ -1,0 +1,33 @@
+"""The lines to paste after a deploy: a call, OpenAI's clients, the page, the end."""
+
+import os
+
+from llm_hosting.deployment.model import Deployment
+from slipway.stack.deployed_stack import DeployedStack
+
+
+def next_steps(stack: DeployedStack, deployment: Deployment) -> list[str]:
+    """Return lines for a shell, each with a remark."""
+    chosen = "" if os.environ.get("AWS_REGION") == stack.region else f" --region {stack.region}"
+    lines = [(f'slipway call {stack.name} "What is a list?"{chosen}', "one request")]
+    if stack.variables.get("OPENAI_ROUTES"):
+        lines += _for_openai(stack, deployment, chosen)
+    lines.append((f"slipway playground {stack.name}{chosen}", "a page to try it, and a URL that signs calls"))
+    lines.append((f"slipway destroy {stack.name}{chosen}", "ends the bill"))
+    width = max(len(line) for line, _ in lines)
+    return [f"API_URL={stack.api_url}", *(f"{line:{width}}  # {remark}" for line, remark in lines)]
+
+
+def _for_openai(stack: DeployedStack, deployment: Deployment, chosen: str) -> list[tuple[str, str]]:
+    """Return the lines that set up OpenAI's clients. None if callers sign: then the playground's URL serves them."""
+    if deployment.api.auth == "iam":
+        return []
+    if deployment.api.auth == "none":
+        return [(f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=unused", "for OpenAI's clients")]
+    if keys := sorted(deployment.api.keys):
+        get = f"slipway keys create {stack.name} {keys[0]}{chosen}"
+    else:
+        key = stack.outputs["ApiKeyId"]
+        get = f"aws apigateway get-api-key --include-value --query value --output text --api-key {key}"
+    export = f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=<the key>"
+    return [(get, "shows the key"), (export, "for OpenAI's clients")]
