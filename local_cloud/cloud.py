@@ -12,7 +12,6 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,10 +21,10 @@ from botocore.exceptions import BotoCoreError
 
 from llm_hosting.file_errors import why
 from llm_hosting.home import HOME
+from local_cloud.real_model.process import RealModel
 
 ACCOUNT = "111122223333"
 PYTHON = HOME / ".venv-cloud" / "bin" / "python"
-MODEL_PYTHON = HOME / ".venv-models" / "bin" / "python"  # with torch and transformers, for real weights
 START_TIMEOUT_IN_SECONDS = 120
 
 
@@ -50,8 +49,8 @@ class LocalCloud:
 
     _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
 
-    def __init__(self, *, port: int, clock_speed: float = 1, weights: Path | None = None) -> None:
-        """weights: a folder with a Hugging Face model for EC2 machines; None = they use the text generator."""
+    def __init__(self, *, port: int, clock_speed: float = 1, model: RealModel | None = None) -> None:
+        """model: it answers in place of the deployed models; None = a text generator answers."""
         if not PYTHON.exists():
             raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
         _demand_free(port)
@@ -61,7 +60,7 @@ class LocalCloud:
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
             cwd=HOME,
-            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)} | _model_settings(weights),
+            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)} | _model_settings(model),
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -171,10 +170,15 @@ class LocalCloud:
         return Credentials(key["AccessKeyId"], key["SecretAccessKey"], by.account)
 
 
-def _model_settings(weights: Path | None) -> dict[str, str]:
-    if weights is None:
+def _model_settings(model: RealModel | None) -> dict[str, str]:
+    if model is None:
         return {}
-    return {"SLIPWAY_LOCAL_WEIGHTS": str(weights.resolve()), "SLIPWAY_LOCAL_MODEL_PYTHON": str(MODEL_PYTHON)}
+    return {
+        "SLIPWAY_LOCAL_MODEL": model.url,
+        "SLIPWAY_LOCAL_MODEL_NAME": model.name,
+        "SLIPWAY_LOCAL_MODEL_PYTHON": str(model.python),
+        "SLIPWAY_LOCAL_WEIGHTS": str(model.folder),
+    }
 
 
 def _demand_free(port: int) -> None:

@@ -16,8 +16,13 @@ from local_cloud.emulator.core import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
-# For EC2 machines: the folder of a model, and the Python that runs it.
-MODEL_SETTINGS = ("SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON")
+# Of a real model: its URL for containers; its folder and the Python that runs it, for EC2 machines.
+MODEL_SETTINGS = (
+    "SLIPWAY_LOCAL_MODEL",
+    "SLIPWAY_LOCAL_MODEL_NAME",
+    "SLIPWAY_LOCAL_MODEL_PYTHON",
+    "SLIPWAY_LOCAL_WEIGHTS",
+)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from botocore.credentials import Credentials
 
 from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.deployment.file import DeploymentError
-from llm_hosting.deployment.model import Hosting
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.preflight.validation import load
 from llm_hosting.project import project_folder
@@ -23,9 +23,11 @@ from llm_hosting.sources import handler_names
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import RefusedTemplateError, check
-from local_cloud.cloud import MODEL_PYTHON, LocalCloud, LocalCloudError
+from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError, deploy
 from local_cloud.network import put_network
+from local_cloud.real_model.error import RealModelError
+from local_cloud.real_model.process import RealModel
 from local_cloud.registry import put_image
 from slipway.hosting.hosting import hosting_of
 from slipway.local.running_cloud import DEFAULT_PORT, announced
@@ -45,17 +47,13 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-class WeightsFolderError(Exception):
-    """--weights can't be used; the message is one sentence."""
-
-
 def run(
-    deployment: str, port: int, clock_speed: float, weights: Path | None = None, playground_port: int | None = None
+    deployment: str, port: int, clock_speed: float, real: str | None = None, playground_port: int | None = None
 ) -> int:
     """Deploy, ask the model, and stay until Ctrl-C.
 
-    weights: a folder with a model that answers in place of the text generator. Returns the exit status: 0 after Ctrl-C,
-    1 after a problem, which was printed, 2 for an unknown deployment.
+    real: a folder or an id on the Hub, of a model that answers in place of the text generator. Returns the exit status:
+    0 after Ctrl-C, 1 after a problem, which was printed, 2 for an unknown deployment.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     progress, project = Steps(), project_folder()
@@ -63,11 +61,12 @@ def run(
         demand_free(playground_port)
         path = find(deployment, project / "deployments")
         resolution, findings = load(path, handler_names(project))
-        if weights:
-            _check_weights(weights, resolution.deployment.hosting)
-        with LocalCloud(
-            port=port, clock_speed=clock_speed, weights=weights
-        ) as cloud:  # starts while the app synthesizes
+        if real:
+            progress(f"looking for {real}")
+        with (  # both start while the app synthesizes
+            RealModel(real) if real else nullcontext() as model,
+            LocalCloud(port=port, clock_speed=clock_speed, model=model) as cloud,
+        ):
             print(*describe(stack_name(path), resolution, findings, is_local=True), sep="\n", file=sys.stderr)
             progress(f"synthesizing {deployment}")
             stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, deployment]))
@@ -81,15 +80,21 @@ def run(
                 put_image(cloud, resolution.image, region)  # `doctor` looks for it
             if vpc := resolution.deployment.security.vpc:
                 put_network(cloud, vpc.vpc_id, vpc.subnet_ids, region)
+            if model:
+                progress(f"loading {model.name}")
+                model.wait_until_ready()
+                if resolution.deployment.hosting.runs_on_machines:
+                    model.stop()  # each machine loads it itself
             outputs = _deploy(cloud, stacks, progress)
             client = connect(cloud, outputs, region, caller=cloud.deployer)
             progress("asking the model")
-            kind = _question(resolution)
+            kind = _question(resolution, model)
             question = QUESTIONS[kind]
             status, _, answer = client.call("POST", "/generate", question)
             progress.end()
             print(f"\n  question  {CHAT if kind == 'messages' else f'{PROMPT} ...'}")
-            print(f"  answer    {status}: {text_of(answer) or answer}\n")
+            print(f"  answer    {status}: {text_of(answer) or answer}")
+            print(f"  model     {_who_answers(resolution, model)}\n")
             page = _playground(cloud, stacks[-1].name, region, playground_port)
             with announced(project, port, _variables(cloud, client)), page as proxy:
                 print(*_calls(client, question, takes_jobs="JobTable" in outputs), sep="\n\n")
@@ -105,9 +110,9 @@ def run(
     except (
         UnknownDeploymentError,
         DeploymentError,
-        WeightsFolderError,
         SynthesisError,
         LocalCloudError,
+        RealModelError,
         RefusedTemplateError,
         DeployError,
         PortError,
@@ -132,29 +137,23 @@ def _deploy(cloud: LocalCloud, stacks: list[Stack], progress: Steps) -> dict[str
     return outputs
 
 
-def _question(resolution: Resolution) -> str:
-    """Return the kind of question to ask: a chat if the model is known to have a chat template."""
-    if "messages" in resolution.bodies and resolution.openai_facts.get("chat_template"):
+def _question(resolution: Resolution, model: RealModel | None) -> str:
+    """Return the kind of question to ask: a chat if the model that answers is known to have a chat template."""
+    takes_chats = model.has_chat_template if model else resolution.openai_facts.get("chat_template")
+    if "messages" in resolution.bodies and takes_chats:
         return "messages"
     if "num_samples" in resolution.parameters:
         return "prompt"
     return "inputs" if "inputs" in resolution.bodies else "messages"
 
 
-def _check_weights(weights: Path, hosting: Hosting) -> None:
-    """Raise WeightsFolderError if the folder can't be used."""
-    if not hosting.runs_on_machines:
-        raise WeightsFolderError(
-            f"--weights is for deployments with hosting.mode: ec2, and this one has {hosting.mode}; leave it out."
-        )
-    if not (weights / "config.json").is_file():
-        raise WeightsFolderError(
-            f"--weights: {weights} holds no Hugging Face model (config.json is missing); name its folder."
-        )
-    if not MODEL_PYTHON.exists():
-        raise WeightsFolderError(
-            "--weights runs the model in .venv-models, which is missing: run `make .venv-models/.ready`."
-        )
+def _who_answers(resolution: Resolution, model: RealModel | None) -> str:
+    """Return the line that says which model the answers are from."""
+    deployed = resolution.deployment.model.id
+    if model is None:
+        return f"a small text generator stands in for {deployed}; --real puts a small real model there"
+    chats = "" if model.has_chat_template else "; it has no chat template, so chats are refused"
+    return f"{model.name}, a real model in place of {deployed}{chats}"
 
 
 def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:

@@ -41,6 +41,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
         "account": stack.account,
         "region": stack.region,
         "local_cloud": stack.local_cloud,
+        "answered_by": stack.answered_by,
         "stack": stack.status,
         "version": stack.label.version,
         **hosting.state(),
@@ -102,7 +103,7 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     if found["version"]:
         yield "slipway", f"{found['version']} made the stack"
     if found["local_cloud"]:
-        yield "local cloud", f"at {found['local_cloud']}; nothing is spent here"
+        yield "local cloud", f"at {found['local_cloud']}; nothing is spent here; {found['answered_by']}"
     yield from hosting_of(stack).lines(found)
     if (queue := found["queue"]) == "gone":
         yield "queue", "gone"

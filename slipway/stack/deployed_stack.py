@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,6 +78,15 @@ class DeployedStack:
     def local_cloud(self) -> str | None:
         """The URL of the local cloud that holds the stack; None = AWS holds it."""
         return local_cloud(self.clients)
+
+    @property
+    def answered_by(self) -> str | None:
+        """Words for the program that answers in place of the model on the local cloud; None = the model answers."""
+        if not (url := self.local_cloud):
+            return None
+        with urllib.request.urlopen(f"{url}/_slipway/model", timeout=10) as answer:
+            name = json.load(answer)["name"]
+        return f"{name or 'a text generator'} answers in place of the model"
 
     def price(self, words: str) -> str:
         """The cost of what runs, in words; nothing is spent on the local cloud."""

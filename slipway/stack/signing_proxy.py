@@ -119,6 +119,7 @@ class SigningProxy(ThreadingHTTPServer):
             "deployment": stack.name,
             "region": stack.region,
             "api_url": api.url,
+            "answered_by": stack.answered_by,
             "signed_by_proxy": True,
         }
 

@@ -23,7 +23,8 @@ async function start() {
   }
   at("model").textContent = config.model_id;
   document.title = `${config.model_id} \u00b7 Slipway playground`;
-  at("about").textContent = [config.engine, config.mode, config.deployment].filter(Boolean).join(" \u00b7 ");
+  const about = [config.engine, config.mode, config.deployment, config.answered_by];
+  at("about").textContent = about.filter(Boolean).join(" \u00b7 ");
   const needsKey = config.auth === "api-key" && !config.signed_by_proxy;
   at("sign-in").hidden = !needsKey;
   at("unsigned").hidden = !isUnsigned();

@@ -1,6 +1,7 @@
 """SageMaker's control plane for hosting: models, endpoint configurations and endpoints."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -259,3 +260,4 @@ def install() -> None:
     register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
     ministack.register_view("/_slipway/containers", list_containers)
     ministack.register_view("/_slipway/watches", _list_watches)
+    ministack.register_view("/_slipway/model", lambda: {"name": os.environ.get("SLIPWAY_LOCAL_MODEL_NAME")})

@@ -1,6 +1,7 @@
 """The outcomes of a container: an answer to one invocation, a refused request, a failed start."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -8,14 +9,16 @@ from dataclasses import dataclass
 class EngineAnswer:
     """A response. `steps` is the number of decoding steps; the prompts of one request advance together.
 
-    parts: a streamed answer, one part for each step; the body is then empty. broken: how an unfinished stream ends.
+    parts: a streamed answer, one part for each step; the body is then empty. ending: what follows the last part.
+    broken: how an unfinished stream ends. Parts raise EngineFailedError.
     """
 
     status: int
     body: bytes
     content_type: str = "application/json"
     steps: int = 0
-    parts: tuple[bytes, ...] = ()
+    parts: Iterator[bytes] | None = None
+    ending: Callable[[], bytes] = bytes
     broken: bytes = b""
 
 
@@ -39,6 +42,10 @@ class EngineRefusedError(RefusedError):
     def kind(self) -> str:
         """vLLM's `type`."""
         return "NotFoundError" if self.status == 404 else "BadRequestError"
+
+
+class EngineFailedError(Exception):
+    """The engine can't answer a sound request; the message is for the caller."""
 
 
 class StartError(Exception):

@@ -4,11 +4,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from local_cloud.model_server.contract.answer import EngineAnswer
+from local_cloud.model_server.contract.answer import EngineAnswer, EngineFailedError
 
 
 class ContainerEngine(Protocol):
@@ -32,24 +33,26 @@ class ContainerServer(ThreadingHTTPServer):
         self._seconds_per_token = seconds_per_token
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
 
-    def answer(self, raw: bytes, send_part: Callable[[EngineAnswer, int], None] | None = None) -> EngineAnswer:
+    def answer(self, raw: bytes, stream: Callable[[EngineAnswer, Iterator[bytes]], int] | None = None) -> EngineAnswer:
         """The engine's answer after its computing time, or its refusal of a request too many.
 
-        send_part is called after each step of a streamed answer, with the number of the step, from 0.
+        stream: sends a streamed answer, given its parts as they are computed, and returns their number.
         """
         if not self._slots.acquire(blocking=False):
             return self._engine.refuse_overload()
         try:
             answer = self._engine.answer(raw)
-            if not answer.parts or send_part is None:
-                time.sleep(answer.steps * self._seconds_per_token)
-                return answer
-            for number in range(len(answer.parts)):
-                time.sleep(self._seconds_per_token)
-                send_part(answer, number)
+            if answer.parts and stream:
+                return replace(answer, steps=stream(answer, self._in_time(answer.parts)))
+            time.sleep(answer.steps * self._seconds_per_token)
             return answer
         finally:
             self._slots.release()
+
+    def _in_time(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        for part in parts:
+            time.sleep(self._seconds_per_token)
+            yield part
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Log no traceback for a caller that gave up."""
@@ -80,11 +83,11 @@ class InvocationHandler(BaseHTTPRequestHandler):
         # A fault that a test has ordered; the local cloud's runtime passes it on.
         self._fault, _, self._after = self.headers.get("X-Slipway-Fault", "").partition(" ")
         try:
-            answer = self.server.answer(raw, self._send_part)
+            answer = self.server.answer(raw, self._stream)
         except ConnectionError:
             print("POST /invocations ended by its caller", flush=True)
             raise
-        if not answer.parts:
+        if answer.parts is None:
             self._send(answer)
         # Prompts and answers must not reach the log.
         seconds = time.perf_counter() - started
@@ -97,24 +100,34 @@ class InvocationHandler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.body)
 
-    def _send_part(self, answer: EngineAnswer, number: int) -> None:
-        """Send one part of a stream at once; raises ConnectionError, which ends the work, if the caller has hung up."""
-        if number == 0:
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.content_type)
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-        part, is_last = answer.parts[number], number == len(answer.parts) - 1
-        fault = self._fault if self._after == str(number) else ""
+    def _stream(self, answer: EngineAnswer, parts: Iterator[bytes]) -> int:
+        """Send each part at once. Raises ConnectionError, which ends the work, if the caller has hung up."""
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        number = 0
+        try:
+            for number, part in enumerate(parts, 1):
+                self._break(answer, number - 1)
+                self._send_part(part)
+            self._send_part(answer.ending(), is_last=True)
+        except EngineFailedError:
+            self._send_part(answer.broken, is_last=True)
+        return number
+
+    def _break(self, answer: EngineAnswer, sent: int) -> None:
+        """Carry out the ordered fault if its moment has come. Raises ConnectionAbortedError."""
+        fault = self._fault if self._after == str(sent) else ""
         if fault == "engine_exit":
             os._exit(1)
-        broken = {"engine_error": answer.broken, "engine_end": b""}.get(fault)
-        if broken is not None:
-            part, is_last = broken, True
+        if fault in ("engine_error", "engine_end"):
+            self._send_part(answer.broken if fault == "engine_error" else b"", is_last=True)
+            raise ConnectionAbortedError
+
+    def _send_part(self, part: bytes, *, is_last: bool = False) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) * bool(part) + b"0\r\n\r\n" * is_last)
         self.wfile.flush()
-        if broken is not None:
-            raise ConnectionAbortedError
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing: each invocation writes its own line."""

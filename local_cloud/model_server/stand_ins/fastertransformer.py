@@ -10,7 +10,7 @@ from typing import Any
 import torch.distributed as dist
 from transformers import demand_model
 
-from local_cloud.model_server.text.generator import generate
+from local_cloud.model_server.text.sources import write
 
 PARAMETERS = {"max_seq_len", "beam_width", "beam_search_diversity_rate", "top_k", "top_p", "temperature", "len_penalty"}
 PARAMETERS |= {"repetition_penalty", "presence_penalty", "min_length", "random_seed"}
@@ -27,7 +27,7 @@ class T5Model:
             return inputs
         wanted, seed = int(parameters.get("max_seq_len", 200)), int(parameters.get("random_seed", 0))
         time.sleep(wanted * float(os.environ.get("SLIPWAY_LOCAL_SECONDS_PER_TOKEN", "0")))
-        return [generate(prompt, wanted, seed=seed).text.strip() for prompt in inputs]
+        return [write(prompt, wanted, seed, parameters).strip() for prompt in inputs]
 
 
 def init_inference(

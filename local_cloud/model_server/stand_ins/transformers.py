@@ -1,4 +1,4 @@
-"""Stands in for the part of transformers that the handlers call; the local text generator replaces every model.
+"""Stands in for the part of transformers that the handlers call; the local cloud's text source replaces every model.
 
 A "tensor" of prompts is a list of texts. Error messages are those of transformers' GenerationMixin.
 """
@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import torch
 
-from local_cloud.model_server.text.generator import count_tokens, generate
+from local_cloud.model_server.text.generator import count_tokens
+from local_cloud.model_server.text.sources import write
 
 DEFAULT_MAX_LENGTH = 20
 KNOWN = {"max_length", "max_new_tokens", "do_sample", "attention_mask", "pad_token_id", "eos_token_id", "min_length"}
@@ -94,7 +95,7 @@ class PreTrainedModel:
         lengths = [_new_tokens(prompt, parameters) for prompt in input_ids]
         time.sleep(max(lengths) * float(os.environ.get("SLIPWAY_LOCAL_SECONDS_PER_TOKEN", "0")))
         pairs = zip(input_ids, lengths, strict=True)
-        return [prompt + generate(prompt, length, seed=seed).text for prompt, length in pairs]
+        return [prompt + write(prompt, length, seed, parameters) for prompt, length in pairs]
 
 
 class AutoModelForCausalLM:

@@ -1,22 +1,26 @@
 """A container with an engine's own code: applies its limits, and answers in the shape of its family."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from local_cloud.model_server.contract.answer import (
     EngineAnswer,
+    EngineFailedError,
     EngineRefusedError,
     RefusedError,
     StartError,
     json_answer,
 )
 from local_cloud.model_server.text.catalog_row import CatalogRow
-from local_cloud.model_server.text.generator import Generation, count_tokens, generate
+from local_cloud.model_server.text.openai_chunks import Chunks
 from local_cloud.model_server.text.openai_shape import completion
 from local_cloud.model_server.text.request import TextRequest, read_request
 from local_cloud.model_server.text.shapes import shape_of
+from local_cloud.model_server.text.source import Generation
+from local_cloud.model_server.text.sources import source_of
 
 # The context of Qwen3-4B, the default deployment's model; a real engine reads it from the model.
 CONTEXT_TOKENS = 40_960
@@ -30,15 +34,16 @@ MODELS = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" / 
 
 
 class TextEngine:
-    """Answers invocations with generated text. Raises StartError for settings that the container refuses."""
+    """Answers invocations with text. Raises StartError for settings that the container refuses."""
 
     def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
         _demand_model(row, settings, model_folder)
-        self._row, self._shape = row, shape_of(row, settings)
+        self._row, self._shape, self._source = row, shape_of(row, settings), source_of(settings)
         self._checked_name = _checked_name(row, settings)
         self._model_name = self._checked_name or settings.get(row.variables.get("model", ""), "model")
-        self._has_chat_template = _has_chat_template(row, settings)
-        self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings)
+        known = self._source.has_chat_template
+        self._has_chat_template = _has_chat_template(row, settings) if known is None else known
+        self._most_prompt_tokens, self._most_tokens = _token_limits(row, settings, self._source.context)
         self.most_concurrent_requests = _whole_number(settings, *self._shape.room)
 
     def refuse_overload(self) -> EngineAnswer:
@@ -61,31 +66,45 @@ class TextEngine:
             generations = self._generate(request)
             if request.is_streamed:
                 return self._streamed(request, generations)
-            if request.body != "inputs":
+            if request.body == "inputs":
+                whole = self._shape.outputs(request, generations)
+            else:
                 whole = completion(request, generations, self._model_name)
         except RefusedError as error:
             return json_answer(*self._shape.refusal(self._row, error, is_inputs))
-        steps = max(generation.tokens for generation in generations)
-        if request.body == "inputs":
-            return json_answer(200, self._shape.outputs(request, generations), steps)
-        return json_answer(200, whole, steps)
+        except EngineFailedError as error:
+            return json_answer(self._failed, self._shape.error(self._failed, str(error)))
+        return json_answer(200, whole, max(generation.tokens for generation in generations))
 
-    def _streamed(self, request: TextRequest, generations: list[Generation]) -> EngineAnswer:
+    @property
+    def _failed(self) -> int:
+        """The status of a failure."""
+        return 424 if self._row.server == "djl" else 500
+
+    def _streamed(self, request: TextRequest, generations: Sequence[Generation]) -> EngineAnswer:
         """The answer, one part for each token; raises RefusedError if the engine does not stream."""
         stream = self._shape.stream
         if stream is None or (request.body == "inputs" and request.is_list):
             raise RefusedError("stream is not available for this request")
+        end = stream.end[request.body == "inputs"]
+        broken = stream.written(self._shape.error(self._failed, "The engine has failed.")) + end
         if request.body == "inputs":
-            output = self._shape.outputs(request, generations)
-            whole = output[0] if isinstance(output, list) else output
-            parts = stream.of_tokens(request, generations[0], whole)
-        else:
-            options = request.parameters.get("stream_options") or {}
-            completed = completion(request, generations, self._model_name)
-            parts = stream.of_completion(completed, with_usage=bool(options.get("include_usage")))
-        error = stream.written(self._shape.error(424 if self._row.server == "djl" else 500, "The engine has failed."))
-        ending = error + stream.end[request.body == "inputs"]
-        return EngineAnswer(200, b"", stream.content_type, len(parts), tuple(parts), ending)
+            parts = stream.of_tokens(request, generations[0], lambda: self._output(request, generations))
+            return EngineAnswer(200, b"", stream.content_type, parts=parts, ending=lambda: end, broken=broken)
+        chunks = Chunks(request, generations, self._model_name)
+        wants_usage = bool((request.parameters.get("stream_options") or {}).get("include_usage"))
+
+        def ending() -> bytes:
+            return (stream.written(chunks.usage()) if wants_usage else b"") + end
+
+        parts = stream.of_chunks(chunks)
+        return EngineAnswer(200, b"", stream.content_type, parts=parts, ending=ending, broken=broken)
+
+    def _output(self, request: TextRequest, generations: Sequence[Generation]) -> dict[str, Any]:
+        """The whole answer to one text."""
+        output = self._shape.outputs(request, generations)
+        whole: dict[str, Any] = output[0] if isinstance(output, list) else output
+        return whole
 
     def _check_name(self, name: Any) -> None:
         if self._checked_name and name not in (None, "", self._checked_name):
@@ -102,18 +121,17 @@ class TextEngine:
         elif (asked.get("tool_choice") or "none") != "none" and not asked.get("tools"):
             raise EngineRefusedError("When using `tool_choice`, `tools` must be set.")
 
-    def _generate(self, request: TextRequest) -> list[Generation]:
-        limits = [self._answer_tokens(request, prompt) for prompt in request.prompts]
+    def _generate(self, request: TextRequest) -> Sequence[Generation]:
+        prompts = list(request.each_prompt())
+        counts = [self._source.count_tokens(prompt) for prompt in prompts]
+        limits = [self._answer_tokens(request, count) for count in counts]
         copies = range(request.copies if request.body != "inputs" else 1)
-        return [
-            generate(prompt, limit, request.stop, request.seed + copy)
-            for prompt, limit in zip(request.prompts, limits, strict=True)
-            for copy in copies
-        ]
+        limited = [replace(each, most_tokens=limit) for each, limit in zip(prompts, limits, strict=True)]
+        return self._source.begin([replace(prompt, copy=copy) for prompt in limited for copy in copies])
 
-    def _answer_tokens(self, request: TextRequest, prompt: str) -> int | None:
+    def _answer_tokens(self, request: TextRequest, prompt_tokens: int) -> int | None:
         """The most tokens of one answer; raises EngineRefusedError if prompt and answer exceed the context."""
-        prompt_tokens, wanted = count_tokens(prompt), request.most_tokens
+        wanted = request.most_tokens
         if wanted is None and request.most_tokens_in_all is not None:
             wanted = request.most_tokens_in_all - prompt_tokens
         if wanted is not None and wanted < (0 if request.is_echoed else 1):
@@ -173,17 +191,17 @@ def _checked_name(row: CatalogRow, settings: Mapping[str, str]) -> str | None:
     return (told or "lmi") if row.server == "djl" and is_async else None
 
 
-def _token_limits(row: CatalogRow, settings: Mapping[str, str]) -> tuple[int, int]:
-    """The most tokens of a prompt, and of a prompt with its answer."""
+def _token_limits(row: CatalogRow, settings: Mapping[str, str], context: int | None) -> tuple[int, int]:
+    """The most tokens of a prompt, and of a prompt with its answer. context: the model's, if it is known."""
     variable = row.variables.get("max_model_len", "")
+    most = _whole_number(settings, variable, TGI_TOKENS if row.server == "tgi" else context or CONTEXT_TOKENS)
     if row.server != "tgi":
-        most = _whole_number(settings, variable, CONTEXT_TOKENS)
+        most = min(most, context or most)
         return most, most
-    most = _whole_number(settings, variable, TGI_TOKENS)
     prompt = _whole_number(settings, "MAX_INPUT_LENGTH", _whole_number(settings, "MAX_INPUT_TOKENS", TGI_PROMPT_TOKENS))
     if prompt >= most:
         raise StartError('Error: ArgumentValidation("`max_input_length` must be < `max_total_tokens`")')
-    return prompt, most
+    return min(prompt, context or prompt), min(most, context or most)
 
 
 def _whole_number(settings: Mapping[str, str], name: str, default: int) -> int:

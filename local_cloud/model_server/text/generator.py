@@ -1,10 +1,13 @@
 """The local model: writes sentences from the language reference that every CPython contains."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pydoc_data.topics import topics
 from random import Random
+
+from local_cloud.model_server.text.source import Piece, Prompt
 
 # Without a limit, a text ends after the first sentence that reaches this number of words.
 ENOUGH_WORDS = 30
@@ -21,6 +24,28 @@ class Generation:
     tokens: int
     stop: str | None
     complete: bool
+    prompt_tokens: int
+    logprob = -0.5
+
+    def pieces(self) -> Iterator[Piece]:
+        """The text, word by word."""
+        return pieces_of(self.text)
+
+
+class TextGenerator:
+    """Answers every prompt at once."""
+
+    context = has_chat_template = None
+
+    def count_tokens(self, prompt: Prompt) -> int:
+        return count_tokens(prompt.text)
+
+    def begin(self, prompts: Sequence[Prompt]) -> list[Generation]:
+        return [self._answer(prompt) for prompt in prompts]
+
+    def _answer(self, prompt: Prompt) -> Generation:
+        found = generate(prompt.text, prompt.most_tokens, prompt.stop, (prompt.seed or 0) + prompt.copy)
+        return replace(found, text=found.text.strip()) if prompt.body == "messages" else found
 
 
 def count_tokens(text: str) -> int:
@@ -31,6 +56,12 @@ def count_tokens(text: str) -> int:
 def tokens_of(text: str) -> list[str]:
     """Split the text into tokens, each with the space before it."""
     return re.findall(r"\s*\S+\s*$|\s*\S+", text)
+
+
+def pieces_of(text: str) -> Iterator[Piece]:
+    """The tokens of a text; an empty text has one empty piece."""
+    tokens = tokens_of(text) or [""]
+    return (Piece(token, number == len(tokens)) for number, token in enumerate(tokens, 1))
 
 
 def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0) -> Generation:
@@ -47,7 +78,7 @@ def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), s
     complete = len(words[:most_tokens]) == len(words)
     text = (" " if prompt and not prompt[-1].isspace() else "") + " ".join(words[:most_tokens])
     end, found = min(((text.index(each), each) for each in stop if each in text), default=(len(text), None))
-    return Generation(text[:end], count_tokens(text[:end]), found, complete)
+    return Generation(text[:end], count_tokens(text[:end]), found, complete, count_tokens(prompt))
 
 
 @cache

@@ -3,70 +3,93 @@
 import itertools
 import time
 import uuid
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-from local_cloud.model_server.text.generator import Generation, count_tokens, tokens_of
+from local_cloud.model_server.text.generator import tokens_of
 from local_cloud.model_server.text.request import TextRequest
+from local_cloud.model_server.text.source import Generation
 from local_cloud.model_server.text.structured import document, forced_call
 
 
-def completion(request: TextRequest, generations: list[Generation], model: str) -> dict[str, Any]:
+def completion(request: TextRequest, generations: Sequence[Generation], model: str) -> dict[str, Any]:
     """The object for the request; `generations` holds all copies for the first prompt, then for the next."""
+    choices = [
+        {"index": index, **_content(request, index, generation), "stop_reason": generation.stop}
+        for index, generation in enumerate(generations)
+    ]
+    return {**head(request, model), "choices": choices, "usage": usage(request, generations)}
+
+
+def head(request: TextRequest, model: str) -> dict[str, Any]:
+    """The members before the choices."""
     is_chat = request.body == "messages"
-    prompt_tokens = sum(map(count_tokens, request.prompts))
-    completion_tokens = sum(generation.tokens for generation in generations)
-    if request.is_echoed:
-        generations = [
-            replace(each, text=request.prompts[index * len(request.prompts) // len(generations)] + each.text.rstrip())
-            for index, each in enumerate(generations)
-        ]
     return {
         "id": f"{'chatcmpl' if is_chat else 'cmpl'}-{uuid.uuid4().hex}",
         "object": "chat.completion" if is_chat else "text_completion",
         "created": int(time.time()),
         "model": model,
-        "choices": [
-            {"index": index, **_content(request, generation), "stop_reason": generation.stop}
-            for index, generation in enumerate(generations)
-        ],
-        "usage": {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-        },
     }
 
 
-def _content(request: TextRequest, generation: Generation) -> dict[str, Any]:
-    if request.body != "messages":
-        logprobs = _text_logprobs(generation.text) if request.parameters.get("logprobs") is not None else None
-        return {"text": generation.text, "logprobs": logprobs, "finish_reason": _reason(generation)}
-    if call := forced_call(request.parameters):
-        tool_call = {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": call}
-        message = {"role": "assistant", "content": None, "tool_calls": [tool_call]}
-        return {"message": message, "logprobs": None, "finish_reason": "tool_calls"}
-    text = generation.text.strip()
-    whole = document(request.parameters, text)
-    logprobs = _chat_logprobs(whole or text) if request.parameters.get("logprobs") else None
-    message = {"role": "assistant", "content": whole or text}
-    reason = "stop" if whole else _reason(generation)  # unlike a text, a document is always complete
-    return {"message": message, "logprobs": logprobs, "finish_reason": reason}
+def usage(request: TextRequest, generations: Sequence[Generation]) -> dict[str, int]:
+    """The tokens of all prompts and answers; a prompt counts once, however many answers it has."""
+    prompt = sum(each.prompt_tokens for each in generations[:: request.copies])
+    answers = sum(each.tokens for each in generations)
+    return {"prompt_tokens": prompt, "completion_tokens": answers, "total_tokens": prompt + answers}
 
 
-def _reason(generation: Generation) -> str:
+def echo(request: TextRequest, index: int) -> str:
+    """The text before the choice with this index: its prompt, if the request wants it."""
+    return request.prompts[index // request.copies] if request.is_echoed else ""
+
+
+def call_of(request: TextRequest) -> dict[str, Any] | None:
+    """The tool call that a chat forces; None if it forces none. Raises EngineRefusedError."""
+    if request.body != "messages" or not (call := forced_call(request.parameters)):
+        return None
+    return {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": call}
+
+
+def document_of(request: TextRequest, generation: Generation) -> str | None:
+    """The JSON document that a chat demands; None for plain text. Raises EngineRefusedError."""
+    return document(request.parameters, lambda: generation.text) if request.body == "messages" else None
+
+
+def reason_of(generation: Generation) -> str:
+    """Why a text ended."""
     return "stop" if generation.complete or generation.stop is not None else "length"
 
 
-def _chat_logprobs(text: str) -> dict[str, Any]:
+def logprobs_of(request: TextRequest, text: str, generation: Generation) -> dict[str, Any] | None:
+    """The log probabilities of a text's tokens, if the request wants them and they are known."""
+    wanted, known = request.parameters.get("logprobs"), generation.logprob
+    if known is None or wanted is None or (request.body == "messages" and not wanted):
+        return None
     tokens = tokens_of(text)
-    return {
-        "content": [{"token": each, "logprob": -0.5, "bytes": [*each.encode()], "top_logprobs": []} for each in tokens]
-    }
-
-
-def _text_logprobs(text: str) -> dict[str, Any]:
-    tokens = tokens_of(text)
+    if request.body == "messages":
+        return {
+            "content": [
+                {"token": each, "logprob": known, "bytes": [*each.encode()], "top_logprobs": []} for each in tokens
+            ]
+        }
     offsets = [0, *itertools.accumulate(map(len, tokens))][: len(tokens)]
-    likelihoods = {"token_logprobs": [-0.5] * len(tokens), "top_logprobs": [{each: -0.5} for each in tokens]}
+    likelihoods = {"token_logprobs": [known] * len(tokens), "top_logprobs": [{each: known} for each in tokens]}
     return {"tokens": tokens, "text_offset": offsets, **likelihoods}
+
+
+def _content(request: TextRequest, index: int, generation: Generation) -> dict[str, Any]:
+    reason = reason_of(generation)
+    if request.body != "messages":
+        echoed = echo(request, index)
+        text = echoed + generation.text.rstrip() if echoed else generation.text
+        return {"text": text, "logprobs": logprobs_of(request, text, generation), "finish_reason": reason}
+    if call := call_of(request):
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        return {"message": message, "logprobs": None, "finish_reason": "tool_calls"}
+    whole = document_of(request, generation)
+    text = generation.text if whole is None else whole
+    message = {"role": "assistant", "content": text}
+    # Unlike a text, a document is always complete.
+    reason = reason if whole is None else "stop"
+    return {"message": message, "logprobs": logprobs_of(request, text, generation), "finish_reason": reason}

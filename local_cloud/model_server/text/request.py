@@ -1,11 +1,12 @@
 """Reads a request for text from any of the three kinds of body: `inputs`, `messages`, `prompt`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from local_cloud.model_server.contract.answer import RefusedError
+from local_cloud.model_server.text.source import Prompt
 
 # The engines' names for the most tokens of an answer.
 MEDIA = ("image_url", "input_audio", "video_url")
@@ -24,6 +25,7 @@ class TextRequest:
     copies: the number of texts for each prompt.
     is_streamed: whether the answer comes token by token.
     parameters: all parameters; some change the form of an answer.
+    messages: the chat, with a text as the content of each message.
     """
 
     body: str
@@ -33,10 +35,16 @@ class TextRequest:
     most_tokens: int | None
     most_tokens_in_all: int | None
     stop: tuple[str, ...]
-    seed: int
+    seed: int | None
     copies: int
     is_streamed: bool
     parameters: Mapping[str, Any]
+    messages: tuple[Mapping[str, str], ...] = ()
+
+    def each_prompt(self) -> Iterator[Prompt]:
+        """Every prompt once, without a limit."""
+        for text in self.prompts:
+            yield Prompt(text, self.body, self.messages, None, self.stop, self.seed, 0, self.parameters)
 
     @property
     def is_echoed(self) -> bool:
@@ -50,7 +58,9 @@ def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False
     kind = next((name for name in bodies if name in content), None)
     if kind is None:
         raise RefusedError(f"the body needs {' or '.join(bodies)}")
-    prompts = content[kind] if kind != "messages" else _conversation(content[kind])
+    messages = _messages(content[kind]) if kind == "messages" else ()
+    # The texts of a chat in order, one on each line.
+    prompts = "\n".join(each["content"] for each in messages) if kind == "messages" else content[kind]
     parameters = content if kind != "inputs" else content.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise RefusedError("parameters must be an object")
@@ -69,10 +79,11 @@ def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False
         most_tokens=_number(parameters, limit),
         most_tokens_in_all=_number(parameters, "max_length"),
         stop=_texts("stop", [stop] if isinstance(stop, str) else stop),
-        seed=_number(parameters, "seed") or 0,
+        seed=_number(parameters, "seed"),
         copies=max(_number(parameters, "n") or 1, 1),
         is_streamed=bool(content.get("stream") or parameters.get("stream")),
         parameters=parameters,
+        messages=messages,
     )
 
 
@@ -95,21 +106,21 @@ def _parse(raw: bytes) -> dict[str, Any]:
     return content
 
 
-def _conversation(messages: Any) -> str:
-    """The texts of a chat in order, one on each line."""
-    if not isinstance(messages, list) or not messages:
+def _messages(given: Any) -> tuple[Mapping[str, str], ...]:
+    if not isinstance(given, list) or not given:
         raise RefusedError("messages must be a list with at least one message")
-    return "\n".join(_content(message) for message in messages)
+    return tuple(map(_message, given))
 
 
-def _content(message: Any) -> str:
+def _message(message: Any) -> Mapping[str, str]:
+    """The role and the content as one text."""
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         raise RefusedError("each message must be an object with a role")
     match message.get("content") or "":
         case str() as text:
-            return text
+            return {"role": message["role"], "content": text}
         case list() as parts if all(isinstance(part, dict) for part in parts):
-            return " ".join(map(_part, parts))
+            return {"role": message["role"], "content": " ".join(map(_part, parts))}
     raise RefusedError("the content of a message must be text, or a list of parts")
 
 

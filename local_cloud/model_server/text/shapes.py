@@ -1,15 +1,15 @@
 """The bodies of answers and refusals by family of engines."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from local_cloud.model_server.contract.answer import EngineRefusedError, RefusedError
 from local_cloud.model_server.text import streams
 from local_cloud.model_server.text.catalog_row import CatalogRow
-from local_cloud.model_server.text.generator import Generation
 from local_cloud.model_server.text.request import TextRequest
+from local_cloud.model_server.text.source import Generation
 from local_cloud.model_server.text.streams import StreamFormat
 
 
@@ -27,7 +27,7 @@ class Shape:
     takes_ids: whether `prompt` may be token ids.
     """
 
-    outputs: Callable[[TextRequest, list[Generation]], Any]
+    outputs: Callable[[TextRequest, Sequence[Generation]], Any]
     error: Callable[[int, str], Any]
     refusal: Callable[[CatalogRow, RefusedError, bool], tuple[int, Any]]
     overloaded: int
@@ -51,13 +51,13 @@ def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
     return OPENAI
 
 
-def _texts(request: TextRequest, generations: list[Generation], full_text: bool) -> list[str]:
+def _texts(request: TextRequest, generations: Sequence[Generation], full_text: bool) -> list[str]:
     """The generated texts, with or without their prompts."""
     pairs = zip(request.prompts, generations, strict=True)
     return [prompt + generation.text if full_text else generation.text for prompt, generation in pairs]
 
 
-def _list(request: TextRequest, generations: list[Generation]) -> Any:
+def _list(request: TextRequest, generations: Sequence[Generation]) -> Any:
     full_text = bool(request.parameters.get("return_full_text"))
     texts = _texts(request, generations, full_text)
     if not request.parameters.get("details"):
@@ -68,16 +68,16 @@ def _list(request: TextRequest, generations: list[Generation]) -> Any:
     ]
 
 
-def _list_for_a_list(request: TextRequest, generations: list[Generation]) -> Any:
+def _list_for_a_list(request: TextRequest, generations: Sequence[Generation]) -> Any:
     outputs = _list(request, generations)
     return outputs if request.is_list else outputs[0]
 
 
-def _full_texts(request: TextRequest, generations: list[Generation]) -> Any:
+def _full_texts(request: TextRequest, generations: Sequence[Generation]) -> Any:
     return [{"generated_text": text} for text in _texts(request, generations, full_text=True)]
 
 
-def _lists_for_a_list(request: TextRequest, generations: list[Generation]) -> Any:
+def _lists_for_a_list(request: TextRequest, generations: Sequence[Generation]) -> Any:
     full_text = bool(request.parameters.get("return_full_text", True))
     outputs = [[{"generated_text": text}] for text in _texts(request, generations, full_text)]
     return outputs if request.is_list else outputs[0]
@@ -88,7 +88,7 @@ def _details(request: TextRequest, generation: Generation) -> dict[str, Any]:
     return {
         "finish_reason": "stop_sequence" if generation.stop else reason,
         "generated_tokens": generation.tokens,
-        "seed": request.seed,
+        "seed": request.seed or 0,
         "prefill": [],
         "tokens": [],
     }

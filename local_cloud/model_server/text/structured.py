@@ -1,7 +1,7 @@
 """Answers in a form that the request demands: a forced tool call, or a JSON document."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_cloud.model_server.contract.answer import EngineRefusedError
@@ -26,7 +26,7 @@ def forced_call(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"name": name, "arguments": json.dumps(_example(schema, schema))}
 
 
-def document(parameters: Mapping[str, Any], text: str) -> str | None:
+def document(parameters: Mapping[str, Any], text: Callable[[], str]) -> str | None:
     """The JSON document that `response_format` demands; without a schema it holds the text. None for plain text.
 
     Raises EngineRefusedError.
@@ -35,7 +35,7 @@ def document(parameters: Mapping[str, Any], text: str) -> str | None:
     try:
         match wanted.get("type", "text"):
             case "json_object":
-                return json.dumps({"text": text}, ensure_ascii=False)
+                return json.dumps({"text": text()}, ensure_ascii=False)
             case "json_schema":
                 schema = wanted["json_schema"]["schema"]
                 return json.dumps(_example(schema, schema), ensure_ascii=False)

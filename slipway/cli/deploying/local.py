@@ -1,8 +1,8 @@
 """`slipway local`: deploys on this machine, in the local cloud."""
 
 from argparse import ArgumentTypeError, Namespace
-from pathlib import Path
 
+from local_cloud.real_model.process import DEFAULT_MODEL
 from slipway.cli.arguments import FILE, PLAYGROUND_PORT, one_name, port
 from slipway.cli.parser import Verbs, add_verb
 
@@ -14,14 +14,14 @@ def add(verbs: Verbs) -> None:
     verb.add_argument("--playground-port", type=port, help=PLAYGROUND_PORT)
     speed = "run the cloud's clock this many times as fast, 1 to 1000 (default 1)"
     verb.add_argument("--clock-speed", type=_speed, default=1, metavar="N", help=speed)
-    weights = "folder with a Hugging Face model to answer with; needs hosting.mode: ec2"
-    verb.add_argument("--weights", type=Path, metavar="PATH", help=weights)
+    real = f"let a real model answer: a folder, or an id on the Hub (default {DEFAULT_MODEL})"
+    verb.add_argument("--real", nargs="?", const=DEFAULT_MODEL, metavar="MODEL", help=real)
 
 
 def run(given: Namespace) -> int:
     from slipway.local import session
 
-    return session.run(given.deployment, given.port, given.clock_speed, given.weights, given.playground_port)
+    return session.run(given.deployment, given.port, given.clock_speed, given.real, given.playground_port)
 
 
 def _speed(text: str) -> float:

@@ -11,7 +11,7 @@ from slipway.measuring.figures.shown import NOTHING, dollars, milliseconds, numb
 from slipway.measuring.figures.slo import bracket, next_rate, parse
 
 STAND_IN = (
-    "Figures of the stand-in: the local cloud's model server computes nothing, so they say nothing about "
+    "Figures of the stand-in: a text generator or a small model answers in the local cloud, so they say nothing about "
     "the model, the instance or its price on AWS."
 )
 _BUSY = 0.5  # cores; from there on a process of Python is late to read what comes

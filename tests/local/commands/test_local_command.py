@@ -19,7 +19,6 @@ import psutil
 import pytest
 import requests
 
-from llm_hosting.deployment.model import Hosting
 from llm_hosting.preflight.validation import load
 from llm_hosting.sources import handler_names
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
@@ -93,6 +92,7 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     process, printed = running
     assert "question" in printed
     assert "answer    200" in printed
+    assert "model     a small text generator stands in for openai-community/gpt2" in printed
     assert "  cost      nothing here; on AWS about 1.41 USD an hour" in printed
     curls = [line for line in printed.splitlines() if line.startswith("curl ")]
     answers = [
@@ -112,6 +112,8 @@ def test_it_prints_an_answer_and_curl_lines_that_work_and_ctrl_c_leaves_nothing_
     assert pasted(*exports, 'slipway call gpt2 "A list is" --max-tokens 3').strip()
     (page,) = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
     assert "<title>Slipway playground</title>" in requests.get(page, timeout=30).text
+    config = requests.get(f"{page}playground/config.json", timeout=30).json()
+    assert config["answered_by"] == "a text generator answers in place of the model"
     (document,) = re.findall("^openapi     (http://127.0.0.1:.*)$", printed, re.MULTILINE)
     assert "/jobs/{id}" in requests.get(document, timeout=30).json()["paths"]
     assert requests.post(f"{page}generate", json={"inputs": "A list is"}, timeout=60).json()[0]["generated_text"]
@@ -192,40 +194,16 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
 )
 def test_the_first_request_is_a_chat_if_the_model_takes_chats(deployment: str, kind: str) -> None:
     resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_names(ROOT))
-    assert local._question(resolution) == kind
+    assert local._question(resolution, None) == kind
 
 
-@pytest.mark.parametrize(
-    ("deployment", "weights", "said"),
-    [
-        (
-            "gpt2",
-            "model",
-            "--weights is for deployments with hosting.mode: ec2, and this one has realtime; leave it out.",
-        ),
-        ("gpt2-ec2", "nothing", "holds no Hugging Face model (config.json is missing); name its folder."),
-    ],
-)
-def test_weights_that_cannot_be_used_are_refused_in_one_sentence(
-    deployment: str, weights: str, said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/config.json").touch()
-    process = start(deployment, free_port(), "--weights", str(tmp_path / weights))
+def test_a_real_model_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    process = start("gpt2", free_port(), "--real", str(tmp_path))
     assert process.stdout
-    (line,) = process.stdout.read().splitlines()
+    *_, line = process.stdout.read().splitlines()
     process.stdout.close()
-    assert line.endswith(said)
+    assert line == f"--real: {tmp_path} holds no Hugging Face model (config.json is missing); name its folder."
     assert process.wait(PATIENCE_IN_SECONDS) == 1
-
-
-def test_weights_need_the_environment_of_the_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "config.json").touch()
-    monkeypatch.setattr(local, "MODEL_PYTHON", tmp_path / "missing")
-    with pytest.raises(
-        local.WeightsFolderError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"
-    ):
-        local._check_weights(tmp_path, Hosting(mode="ec2", instance_type="c7i.xlarge"))
 
 
 def test_kill_9_while_the_emulator_starts_frees_its_port_and_leaves_no_log(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ class TestStatus:
         assert "jobs        1 open" in page
         assert "instances   1 of 1: 1 x ml.g5.xlarge" in page
         assert "cost        on AWS about 1.41 USD an hour" in page
-        assert f"local cloud at {cloud.url}; nothing is spent here" in page
+        assert f"local cloud at {cloud.url}; nothing is spent here; a text generator answers" in page
         assert f"API         {api.url}" in page
 
     def test_an_unknown_name_names_the_nearest(self, slipway: Command) -> None:

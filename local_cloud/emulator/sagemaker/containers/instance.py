@@ -157,6 +157,8 @@ class EndpointInstance:
             "TMPDIR": self._disk.name,
             "SLIPWAY_LOCAL_IMAGE": self._spec.image,
         }
+        if url := os.environ.get("SLIPWAY_LOCAL_MODEL"):
+            own["SLIPWAY_LOCAL_MODEL"] = url
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
         # The container itself calls AWS as the execution role.
