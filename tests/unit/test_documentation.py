@@ -46,7 +46,7 @@ def test_every_command_of_a_page_is_one(page: Path) -> None:
     """Parse the lines of code that run `slipway`, and look up the verbs that sentences name."""
     text, parser = page.read_text(), command_line()
     blocks = re.findall(r"^ *```(?:sh|bash|console)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
-    for line in re.findall(r"^(?: *\$)? *(slipway .*)", "\n".join(blocks).replace("\\\n", " "), re.MULTILINE):
+    for line in re.findall(r"^(?: *\$)? *(slipway [^&|\n]*)", "\n".join(blocks).replace("\\\n", " "), re.MULTILINE):
         parser.parse_args(shlex.split(line, comments=True)[1:])
     for verb in re.findall(r"`slipway ([a-z]+)", text):
         with pytest.raises(SystemExit, match="0"):
