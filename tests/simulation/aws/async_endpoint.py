@@ -78,16 +78,20 @@ class AsyncEndpoint:
             timeout=request["InvocationTimeoutSeconds"],
             received_at=self.scheduler.now,
         )
-        self.requests.append(accepted)
-        self._queue.append(accepted)
-        if self._awake_at is None:
-            self._awake_at = self.scheduler.now + self.wake_up_in_seconds
-        self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
+        self.take(accepted)
         return {
             "InferenceId": request["InferenceId"],
             "OutputLocation": prefix + accepted.output_key,
             "FailureLocation": prefix + accepted.failure_key,
         }
+
+    def take(self, accepted: Request) -> None:
+        """Add a request to the queue. The first one starts an instance."""
+        self.requests.append(accepted)
+        self._queue.append(accepted)
+        if self._awake_at is None:
+            self._awake_at = self.scheduler.now + self.wake_up_in_seconds
+        self.scheduler.call_later(max(self._awake_at - self.scheduler.now, 0.05), self._go_on)
 
     def _go_on(self) -> None:
         if not self.model.is_ready:

@@ -148,6 +148,12 @@ class Queue:
         """Return the number of messages that are not deleted."""
         return len(self._ready) + len(self._waiting) + len(self._flights)
 
+    @property
+    def bodies(self) -> list[str]:
+        """Return the bodies of the messages that are not deleted."""
+        waiting = [message for _, _, message in self._waiting]
+        return [each.body for each in (*self._ready, *waiting, *(flight.message for flight in self._flights.values()))]
+
     def keeps_unread(self, text: str) -> bool:
         """Whether a message with this text was never received."""
         kept = [*self._ready, *(message for _, _, message in self._waiting)]

@@ -19,7 +19,7 @@ class Trial:
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
     output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
     without work, and has `startup` seconds to begin. batches: beside the jobs, with up to `batch_lines` lines each.
-    calls: answered at once, by a real-time endpoint.
+    calls: answered at once, by a real-time endpoint. long_answers: the share of answers of 50 kB and more.
     """
 
     mode: str
@@ -46,6 +46,7 @@ class Trial:
     composition: str = "folder"
     median: float = 3.0
     longest: float = 40.0
+    long_answers: float = 0.06
     unknown_messages: int = 20
     redriven_every: float = 900.0
     page_bytes: int = 4000

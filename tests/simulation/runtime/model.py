@@ -47,6 +47,7 @@ class Model:
     faults: Faults
     median: float = 3.0
     longest: float = 40.0
+    long_answers: float = 0.06
     runs: list[Run] = field(default_factory=list)
     running: dict[int, tuple[Run, Callable[[Answer], None]]] = field(default_factory=dict)
     most_running: int = 0
@@ -98,7 +99,9 @@ class Model:
             return Answer(self.random.choice((500, 502)), f"{CANARY}: out of memory".encode())
         if self.faults.happens("answer empty", self.faults.rates.broken_output / 3):
             return Answer(200, b"")
-        length = self.random.choices((20, 50_000, 150_000), (0.94, 0.04, 0.02))[0]
+        length = self.random.choices(
+            (20, 50_000, 150_000), (1 - self.long_answers, self.long_answers * 2 / 3, self.long_answers / 3)
+        )[0]
         if self.faults.happens("answer oversize", self.faults.rates.broken_output / 20):
             length = 5_500_000
         return Answer(200, answer_to(run.prompt, len(self.runs), length))

@@ -248,7 +248,10 @@ class Deployment:
 
     def _new_model(self) -> Model:
         trial = self.trial
-        return Model(self.scheduler, self._new_random(), self.faults, median=trial.median, longest=trial.longest)
+        median, longest, share = trial.median, trial.longest, trial.long_answers
+        return Model(
+            self.scheduler, self._new_random(), self.faults, median=median, longest=longest, long_answers=share
+        )
 
     def _new_random(self) -> Random:
         return Random(self._random.random())

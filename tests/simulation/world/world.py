@@ -1,10 +1,12 @@
 """Runs one trial: a deployment with callers, sweeps, outages and messages about unknown jobs."""
 
 import json
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
 from math import inf
 from random import Random
+from typing import TypeVar
 
 from inference_api.keys.usage_row import LONGEST_CALL_IN_SECONDS
 from simulation.aws.ec2 import STOPPED, TERMINATED
@@ -19,6 +21,9 @@ from simulation.runtime.functions import Invocation, Log
 from simulation.runtime.gateway import Gateway
 from simulation.runtime.scheduler import Scheduler
 from simulation.world.deployment import Deployment
+from simulation.world.remains import Remains
+
+T = TypeVar("T")
 
 START = 1_795_219_200.0  # 2026-11-21, midnight
 SWEEP_EVERY = 60.0
@@ -31,10 +36,10 @@ _GRACE = 40 * SWEEP_EVERY
 class World:
     """A deployment and its callers. The invariants read its attributes after run()."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Trial, start: float = START) -> None:
         self.trial = trial
         self.random = Random(trial.seed)
-        self.scheduler = Scheduler(START)
+        self.scheduler = Scheduler(start)
         self.faults = Faults(trial.rates, Random(self.random.random()), trial.faulty_functions)
         self.deployment = Deployment(trial, self.scheduler, self.random, self.faults)
         self.history, self.log = History(), Log()
@@ -75,6 +80,25 @@ class World:
                 self._call_past_every_function()
             if trial.after_retention:
                 self._run_past_retention()
+
+    def resume(self, remains: Remains, seconds: float) -> None:
+        """Go on with the state that another deployment has left, without its functions."""
+        with self.deployment.as_runtime(), redirect_stdout(self.log):
+            remains.put_into(self.deployment)
+            if self.trial.mode == "ec2":
+                self._set_up_machines()  # an update that changes the worker replaces its machines
+            self.scheduler.spawn(self._sweep_each_minute)
+            self.scheduler.spawn(self._advance_each_minute)
+            self.scheduler.run(seconds)
+            self._quiet = True
+
+    def ask(self, work: Callable[[], T]) -> T:
+        """Run the requests of a caller, and return what they return."""
+        answers: list[T] = []
+        with self.deployment.as_runtime(), redirect_stdout(self.log):
+            self.scheduler.spawn(lambda: answers.append(work()))
+            self.scheduler.run(SWEEP_EVERY)
+        return answers[0]
 
     @property
     def unknown_messages_delivered(self) -> int:

@@ -40,7 +40,7 @@ class Release:
     @property
     def templates(self) -> dict[str, Template]:
         """The masked templates that the release made of these files, by stack."""
-        found: dict[str, Template] = json.loads(lzma.decompress(self._templates.read_bytes()))
+        found: dict[str, Template] = json.loads(lzma.decompress((self.folder / "templates.json.xz").read_bytes()))
         return found
 
     @property
@@ -49,13 +49,18 @@ class Release:
         found: dict[str, Any] = json.loads((self.folder / "promises.json").read_text())
         return found
 
-    def keep_templates(self, templates: dict[str, Template]) -> None:
-        """Store the templates. All of them together take 20 kB, because they resemble each other."""
-        self._templates.write_bytes(lzma.compress(json.dumps(templates, separators=(",", ":")).encode()))
-
     @property
-    def _templates(self) -> Path:
-        return self.folder / "templates.json.xz"
+    def rows(self) -> list[dict[str, Any]]:
+        """What deployments of the release held at a few moments; simulation.world.remains describes the members."""
+        found: list[dict[str, Any]] = json.loads(lzma.decompress((self.folder / "rows.json.xz").read_bytes()))
+        return found
+
+    def keep(self, templates: dict[str, Template], promises: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+        """Store the release. Templates resemble each other, and so do moments: compressed they take some 20 kB."""
+        for name, content in (("templates", templates), ("rows", rows)):
+            text = json.dumps(content, separators=(",", ":"))
+            (self.folder / f"{name}.json.xz").write_bytes(lzma.compress(text.encode()))
+        (self.folder / "promises.json").write_text(json.dumps(promises, indent=1) + "\n")
 
 
 def kept_releases() -> list[Release]:
