@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from botocore.exceptions import BotoCoreError
 
 from llm_hosting.file_errors import why
 from llm_hosting.home import HOME
+from local_cloud.engines_file import write_engines
 from local_cloud.real_model.process import RealModel
 
 ACCOUNT = "111122223333"
@@ -57,10 +59,13 @@ class LocalCloud:
         _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (an unnamed file disappears with this process, also after kill -9)
+        self._folder = tempfile.TemporaryDirectory(prefix="slipway-local-catalog-")
+        engines = write_engines(Path(self._folder.name))
+        settings = {"SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed), "SLIPWAY_LOCAL_ENGINES": str(engines)}
         self._process = subprocess.Popen(
             [str(PYTHON), *self._program, "--port", str(port)],
             cwd=HOME,
-            env={"PATH": "/usr/bin:/bin", "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed)} | _model_settings(model),
+            env={"PATH": "/usr/bin:/bin"} | settings | _model_settings(model),
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -94,6 +99,7 @@ class LocalCloud:
             self._process.kill()
             self._process.wait()
         self._log.close()
+        self._folder.cleanup()
 
     def wait_until_ready(self) -> None:
         """Wait for the first answer; raises LocalCloudError if the emulator ends or is not ready in time."""

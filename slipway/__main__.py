@@ -14,8 +14,8 @@ _MISSING = "This Python has no {}: activate the environment with Slipway, or mak
 if find_spec("llm_hosting") is None:
     sys.exit(_MISSING.format("slipway-aws"))
 
-from llm_hosting.catalog.models import CatalogError
 from llm_hosting.home import HOME
+from llm_hosting.project import ProjectError, project_folder, use_project
 from slipway.cli.deploying import (
     check,
     deploy,
@@ -52,6 +52,7 @@ _VERBS: dict[str, tuple[ModuleType, ...]] = {
 
 def main() -> None:
     """Parse the command line and run its verb."""
+    use_project(project_folder())
     parser = command_line()
     try:
         arguments = parser.parse_args()
@@ -105,7 +106,7 @@ def run() -> None:
     """Run the command: `slipway`, or `python -m slipway`."""
     try:
         main()
-    except CatalogError as error:
+    except ProjectError as error:
         sys.exit(str(error))
 
 

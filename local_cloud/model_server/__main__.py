@@ -38,7 +38,8 @@ def _engine(environment: Mapping[str, str]) -> ContainerEngine:
     folder = Path(environment["SLIPWAY_LOCAL_MODEL_DIR"]) if "SLIPWAY_LOCAL_MODEL_DIR" in environment else None
     # serving.properties overrides the environment.
     settings = {**environment, **(variables_of(read_properties(folder)) if folder else {})}
-    return TextEngine(row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings), settings, folder)
+    engines = Path(environment["SLIPWAY_LOCAL_ENGINES"])
+    return TextEngine(row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings, engines), settings, folder)
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> float:

@@ -85,6 +85,8 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
     counts = f"{count.min} to {count.max}" if count.is_scaled else str(count.min)
     yield Text("image"), Text(report.image)
     yield Text("facts"), Text(report.facts)
+    if report.yours:
+        yield Text("yours"), Text(", ".join(report.yours))
     yield (
         Text("instance"),
         Text(

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from llm_hosting.project import project_folder
+from llm_hosting.project import ProjectError, project_folder, use_project
 
 if TYPE_CHECKING:
     import aws_cdk as cdk
@@ -25,10 +25,10 @@ def create_app() -> "cdk.App":
         from cdk_nag import AwsSolutionsChecks, ServerlessChecks
     except ImportError as error:
         sys.exit(f"This Python has no {error.name}: activate the environment with Slipway, or install it here.")
-    from llm_hosting.catalog.models import CatalogError
 
     # The CDK's own validation more than doubles the time of a synth; only `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
+    use_project(project_folder())
     try:
         if app.node.try_get_context("fleet"):
             from .fleet_from_context import add_fleet  # late: most runs synthesize no fleet
@@ -38,7 +38,7 @@ def create_app() -> "cdk.App":
             from .from_context import add_stacks
 
             add_stacks(app, project_folder())
-    except CatalogError as error:
+    except ProjectError as error:
         sys.exit(str(error))
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
     return app

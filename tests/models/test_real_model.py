@@ -10,6 +10,7 @@ import pytest
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
 from local_cloud.real_model.process import RealModel
+from support.local_engines import local_engines
 
 REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
 VLLM = {
@@ -52,7 +53,7 @@ def greedy(weights: Path, tokenizer: Any) -> str:
 
 def engine(environment: dict[str, str], model: RealModel) -> TextEngine:
     settings = {**environment, "SLIPWAY_LOCAL_MODEL": model.url}
-    return TextEngine(row_of(settings["SLIPWAY_LOCAL_IMAGE"], settings), settings, None)
+    return TextEngine(row_of(settings["SLIPWAY_LOCAL_IMAGE"], settings, local_engines()), settings, None)
 
 
 def answered(engine: TextEngine, body: object) -> Any:

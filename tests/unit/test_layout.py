@@ -21,7 +21,8 @@ from support.repository import ROOT
 # Allowed imports by layer: the longest matching prefix counts, and a layer may import itself.
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 VERSION = "llm_hosting.installed_version"
-FACTS = {VERSION, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
+FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the catalog as data
+FACTS = {VERSION, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
 PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
@@ -37,12 +38,13 @@ ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
     VERSION: set(),
-    "llm_hosting.catalog": set(),
+    **{name: {*FILES, "llm_hosting.file_errors", "llm_hosting.project"} for name in FILES},
+    "llm_hosting.catalog": {*FILES, "llm_hosting.project"},
     "llm_hosting.deployment": {"llm_hosting.catalog", VERSION},
     **{name: {*READERS, *PLACES, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
     "llm_hosting.file_errors": set(),
     "llm_hosting.resolution": FACTS,
-    "llm_hosting.preflight": {*FACTS, *READERS},
+    "llm_hosting.preflight": {*FACTS, *READERS, "llm_hosting.project"},
     "llm_hosting.portable": {*FACTS, "llm_hosting.archive", "llm_hosting.preflight"},
     "llm_hosting.fleets": {*JUDGES, "llm_hosting.portable"},
     **{name: {*API_FACTS, "llm_hosting.deployment"} for name in API_FACTS},
@@ -52,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     **{name: {"inference_api", *ROWS} for name in ROWS},
     "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
     "inference_api.handlers": {"botocore", "inference_api", *ROWS},
-    "local_cloud": {"boto3", "botocore", *PLACES, "llm_hosting.file_errors"},
+    "local_cloud": {"boto3", "botocore", *PLACES, *FILES, "llm_hosting.file_errors"},
     "slipway": {
         *("boto3", "botocore", "local_cloud", "llm_hosting.playground"),
         *API_FACTS,

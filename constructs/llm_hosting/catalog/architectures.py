@@ -1,7 +1,7 @@
 """Model architectures by the version of the library that first runs them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,6 +67,11 @@ def architectures(table: str, version: str) -> Architectures:
         rope_since=rows.get("rope_since", {}),
         unsplit=frozenset(name for name, since in splits if since is None or here < version_of(since)),
     )
+
+
+def architecture_tables() -> Collection[str]:
+    """Return the names of the tables to which versions refer."""
+    return set(_tables())
 
 
 @cache

@@ -1,15 +1,14 @@
 """Serving engines: their images by version, how each setting reaches them, and the request bodies they take."""
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from .architectures import Architectures, architectures
-from .regions import image_regions
+from ..project import kept_for_project
+from . import layers
+from .architectures import Architectures, architecture_tables, architectures
+from .regions import image_region_sets, image_regions
 
 EngineName = Literal[
     "lmi-vllm",
@@ -83,6 +82,7 @@ class EngineVersion:
     architectures: None = the catalog does not know which models this version runs.
     default_dtype: the type it computes in if none is set; None = 16 bits, or the type of the model's files.
     vllm, transformers: their versions in the image; None = not stated, or not in it.
+    facts_from: the label of the version whose facts these are; empty = the catalog has this version.
     """
 
     engine: str
@@ -105,6 +105,7 @@ class EngineVersion:
     architectures: Architectures | None
     vllm: str | None
     transformers: str | None
+    facts_from: str = ""
 
     def begins_with(self, name: str) -> bool:
         """Whether `name` begins the label, the toolkit's usual name ("4.26.0-gpu"), or the image tag.
@@ -113,6 +114,39 @@ class EngineVersion:
         """
         names = (self.label, self.label.partition("-transformers")[2], self.tag if "-" in name else None)
         return bool(name) and any(f"{each}-".startswith((f"{name}.", f"{name}-")) for each in names if each)
+
+
+@dataclass(frozen=True)
+class VariableRow:
+    """The columns of `Variable`."""
+
+    name: str
+    values: Mapping[str, str | None] | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VersionRow:
+    """The columns of a version in a file; a column that is left out is its engine's."""
+
+    tag: str
+    cuda: float | None = None
+    vllm: str | None = None
+    transformers: str | None = None
+    repository: str = ""
+    platform: Platform | None = None
+    arch: Processor | None = None
+    regions: str | None = None
+    bodies: tuple[Literal["inputs", "messages", "prompt"], ...] = ()
+    handler: str | None = None
+    handlers: tuple[str, ...] = ()
+    settings_in: Literal["environment", "archive"] = "environment"
+    dtypes: tuple[str, ...] = ()
+    default_dtype: str | None = None
+    quantizations: tuple[str, ...] = ()
+    variables: Mapping[str, str | VariableRow | None] = field(default_factory=dict)
+    constants: Mapping[str, str | None] = field(default_factory=dict)
+    architectures: str | None = None
 
 
 @dataclass(frozen=True)
@@ -169,15 +203,17 @@ class Engine:
         return next(exact, None) or next(near, defaults[0])
 
 
-@cache
+@kept_for_project
 def engine(name: str) -> Engine:
     """Return the engine of that name.
 
-    Raises KeyError for a name that is not in `ENGINES`.
+    Raises KeyError for a name that is not in `ENGINES`, CatalogError for an invalid row of the project.
     """
     if name not in ENGINES:
         raise KeyError(name)
-    data: dict[str, Any] = json.loads((Path(__file__).parent / "engines" / f"{name}.json").read_text())
+    file = f"engines/{name}.json"
+    data = layers.read(file)
+    layers.demand_types(file, data["versions"], VersionRow)
     return Engine(
         name=name,
         title=data["title"],
@@ -193,7 +229,7 @@ def engine(name: str) -> Engine:
     )
 
 
-@cache
+@kept_for_project
 def find_image(uri: str, wanted: str = "") -> EngineVersion | None:
     """Return the published image that this URI names, in any account; None = the catalog does not have it.
 
@@ -230,6 +266,10 @@ def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -
     table = said["architectures"]
     # An engine's own table goes by the engine's labels, a library's table by the library's version in the image.
     version = label if table == name else said.get(table)
+    for column, known in (("regions", image_region_sets()), ("architectures", architecture_tables())):
+        if said[column] and said[column] not in known:
+            problem = f"{said[column]!r} is not allowed; use {', '.join(sorted(known))} or null"
+            raise layers.refuse(f"engines/{name}.json", label, column, problem)
     return EngineVersion(
         engine=name,
         label=label,

@@ -1,11 +1,13 @@
 """Instance types: SageMaker's types for endpoints, and EC2's own names for the same hardware."""
 
-import json
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
+from ..project import kept_for_project
+from . import layers
+from .row_types import problems
+
+FILE = "instances.json"
 KINDS = ("cpu", "gpu", "neuron")
 # The compute capability with which each generation begins.
 BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
@@ -66,10 +68,10 @@ class InstanceType:
         return f"{self.type} ({price})" if price else self.type
 
 
-@cache
+@kept_for_project
 def instances() -> dict[str, InstanceType]:
     """Return all known types of endpoints by name."""
-    return {name: InstanceType(type=name, **row) for name, row in _data()["instances"].items()}
+    return {name: InstanceType(**{**row, "type": name}) for name, row in _data()["instances"].items()}
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,13 @@ class MachinePrices:
     address_usd_per_hour: float
 
 
-@cache
+@kept_for_project
 def machine_prices() -> MachinePrices:
     """Return the prices of a machine's gp3 volume and public address."""
     return MachinePrices(**_data()["machines"])
 
 
-@cache
+@kept_for_project
 def ec2_instances() -> dict[str, InstanceType]:
     """Return EC2's own types by name, such as `c5.xlarge`, at EC2's price: those of the endpoint types, and others.
 
@@ -94,7 +96,8 @@ def ec2_instances() -> dict[str, InstanceType]:
     """
     of_endpoints = {name.removeprefix("ml."): _at_ec2(each) for name, each in instances().items()}
     return of_endpoints | {
-        name: InstanceType(type=name, volume_size_allowed=True, **row) for name, row in _data()["of_ec2_alone"].items()
+        name: InstanceType(**{"volume_size_allowed": True, **row, "type": name})
+        for name, row in _data()["of_ec2_alone"].items()
     }
 
 
@@ -114,7 +117,12 @@ def types_for(*, on_machines: bool) -> dict[str, InstanceType]:
     return ec2_instances() if on_machines else instances()
 
 
-@cache
+@kept_for_project
 def _data() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(Path(__file__).with_name("instances.json").read_text())
+    data = layers.read(FILE)
+    for section in ("instances", "of_ec2_alone"):
+        rows = {name: {**row, "type": name} for name, row in data[section].items()}
+        layers.demand_types(FILE, rows, InstanceType)
+    for column, problem in problems(data["machines"], MachinePrices):
+        raise layers.refuse(FILE, "machines", column, problem)
     return data

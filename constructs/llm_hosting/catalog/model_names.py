@@ -2,8 +2,8 @@
 
 import re
 from difflib import SequenceMatcher
-from functools import cache
 
+from ..project import kept_for_project
 from .models import ModelShape, model_shape, model_shapes
 
 # Parts of a name by which publishers state the format of weights; `hf` is transformers' format.
@@ -12,7 +12,7 @@ _OF_THE_NETWORK = ("architecture", "layers", "heads", "kv_heads", "head_size", "
 _MISSPELT = 0.85  # least ratio of difflib for single words
 
 
-@cache
+@kept_for_project
 def nearest_known(hub_id: str) -> str | None:
     """Return the catalog's id with the longest name that is a part of this one; None = there is none.
 
@@ -23,7 +23,7 @@ def nearest_known(hub_id: str) -> str | None:
     return max(near, key=lambda known: len(_bare_name(known)), default=None)
 
 
-@cache
+@kept_for_project
 def probably_meant(hub_id: str) -> str | None:
     """Return the catalog's id that an unknown id misspells; None = it is a different name.
 

@@ -1,17 +1,15 @@
 """Models by their id on the Hugging Face Hub, with the shape that decides how much memory they need."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..project import kept_for_project
+from . import layers
+from .layers import CatalogError
+
 MODELS_FILE = Path(__file__).with_name("models.json")
-
-
-class CatalogError(Exception):
-    """A file of the catalog is invalid; the message names file, row and fix."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +77,20 @@ def model_shape(hub_id: str) -> ModelShape | None:
     return _shapes().get(hub_id.lower())
 
 
-@cache
+@kept_for_project
 def model_shapes() -> tuple[ModelShape, ...]:
     """Return all rows. Raises CatalogError for the first invalid one."""
-    return read_shapes(MODELS_FILE)
+    data = layers.read(MODELS_FILE.name)
+    layers.demand_types(
+        MODELS_FILE.name,
+        {hub_id: {"source": "", **row} for row in data["models"] for hub_id in row["ids"]},
+        ModelShape,
+    )
+    return shapes_of(data)
 
 
-def read_shapes(path: Path) -> tuple[ModelShape, ...]:
-    """Return the rows of a file. Raises CatalogError; types are checked by tests, because that takes too long here."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise CatalogError(f"{path.name} is not valid JSON: {error}.") from error
+def shapes_of(data: Mapping[str, Any]) -> tuple[ModelShape, ...]:
+    """Return the rows of a file's content. Raises CatalogError for a missing or an unknown column."""
     every = {each.name for each in fields(ModelShape)}
     needed = {each.name for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     shapes = []
@@ -99,11 +99,11 @@ def read_shapes(path: Path) -> tuple[ModelShape, ...]:
         if missing or unknown:
             wrong = [f"lacks {name}; write null if it is not known" for name in missing]
             wrong += [f"has {name}, which is not a column" for name in unknown]
-            raise CatalogError(f"{path.name}: the row of {row.get('ids')} {', '.join(wrong)}. See docs/models.md.")
+            raise CatalogError(f"models.json: the row of {row.get('ids')} {', '.join(wrong)}. See docs/models.md.")
         shapes.append(ModelShape(**{**row, "ids": tuple(row["ids"])}))
     return tuple(shapes)
 
 
-@cache
+@kept_for_project
 def _shapes() -> dict[str, ModelShape]:
     return {hub_id.lower(): shape for shape in model_shapes() for hub_id in shape.ids}

@@ -1,6 +1,7 @@
 """Regions: the account with AWS's deep learning containers in each region, and the regions of each image."""
 
 import json
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,11 @@ def container_accounts() -> dict[str, str]:
     """Return the account id of each region; the CDK's own table lacks 13 of these regions."""
     accounts: dict[str, str] = _data()["deep_learning_container_accounts"]
     return accounts
+
+
+def image_region_sets() -> Collection[str]:
+    """Return the names of the sets to which images refer."""
+    return set(_data()["image_region_sets"])
 
 
 @cache

@@ -4,14 +4,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..catalog.instances import FILE as INSTANCES_FILE
 from ..catalog.instances import machine_prices
+from ..catalog.layers import own_file
+from ..catalog.models import MODELS_FILE
 from ..deployment.finding import LEVELS, Finding
 from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.memory import GB, weights_in_files
 from .rules.model import model_is_known
-from .rules.rule import RULES
+from .rules.own_rules import FILE as RULES_FILE
+from .rules.own_rules import all_rules, own_rules
 from .rules.suitable_type import NO_SECRET_YET, suitable_type
 
 Verdict = Literal["refused", "ready", "not checked", "not asked"]
@@ -80,6 +84,7 @@ class Report:
     suitable_type: the cheapest type that no rule refuses, with its price; empty = there is none, or none is needed.
     extends: the base of an overlay.
     sets: the settings of the overlay, except those with an error, whose values may be secrets.
+    yours: the rows and rules of the user's project that the check used, each with its file.
     """
 
     name: str
@@ -101,6 +106,7 @@ class Report:
     suitable_type: str = ""
     extends: str = ""
     sets: list[SetOverBase] = field(default_factory=list)
+    yours: list[str] = field(default_factory=list)
 
 
 NOT_CHECKED = (
@@ -141,12 +147,26 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         verdict=_verdict(resolution, findings),
         findings=sorted(findings, key=lambda finding: LEVELS.index(finding.level)),
         silenced=silenced,
-        passed=[rule.id for rule in RULES if rule.id not in speaking and rule.id not in silenced],
+        passed=[rule.id for rule in all_rules() if rule.id not in speaking and rule.id not in silenced],
         figures=[figures_of(placement, resolution.inference_ami_version) for placement in resolution.placements],
         quotas=list(_quotas(resolution)),
         not_checked=list(NOT_CHECKED),
         suitable_type=_suitable_type(resolution, findings),
+        yours=list(_yours(resolution)),
     )
+
+
+def _yours(resolution: Resolution) -> Iterator[str]:
+    container = resolution.container
+    version, model, own_lock = container.version, container.model_id, container.lock
+    used = [] if own_lock else [(MODELS_FILE.name, model, model)]
+    used += [(f"engines/{version.engine}.json", version.label, f"{version.engine} {version.label}")] if version else []
+    for type_ in (placement.instance.type for placement in resolution.placements):
+        # A type of EC2 is either a row of its own or the endpoint type of that hardware.
+        used += [(INSTANCES_FILE, row, type_) for row in dict.fromkeys((type_, f"ml.{type_.removeprefix('ml.')}"))]
+    files = {shown: file for name, row, shown in used if (file := own_file(name, row))}
+    yield from (f"{shown} ({file})" for shown, file in files.items())
+    yield from (f"rule {rule.id} ({RULES_FILE})" for rule in own_rules())
 
 
 def _verdict(resolution: Resolution, findings: Collection[Finding]) -> Verdict:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..catalog.laws import demand_own_rows
 from ..deployment.file import DeploymentError, parse
 from ..deployment.finding import Finding
 from ..deployment.lock import ModelLock
@@ -29,6 +30,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     timing,
     tokenizer,
 )
+from .rules.own_rules import all_rules
 from .rules.rule import RULES, Rule, error, warning
 from .rules.suitable_type import with_type, without_type
 
@@ -54,13 +56,13 @@ class Validation:
 def validate(resolution: Resolution) -> list[Finding]:
     """Return every finding of every rule, except silenced warnings."""
     silenced = resolution.deployment.preflight.silenced
-    spoken = [rule for rule in RULES if rule.level == "error" or rule.id not in silenced]
+    spoken = [rule for rule in all_rules() if rule.level == "error" or rule.id not in silenced]
     return with_type(resolution, _findings(resolution, spoken))
 
 
 def errors_of_type(resolution: Resolution) -> list[Finding]:
     """Return the findings that refuse the deployment, without suggestions of another type."""
-    return without_type(_findings(resolution, [rule for rule in RULES if rule.level == "error"]))
+    return without_type(_findings(resolution, [rule for rule in all_rules() if rule.level == "error"]))
 
 
 def _findings(resolution: Resolution, rules: Sequence[Rule[Resolution]]) -> list[Finding]:
@@ -71,7 +73,7 @@ def _findings(resolution: Resolution, rules: Sequence[Rule[Resolution]]) -> list
 @error
 def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
     """`preflight.silenced` takes warnings only."""
-    for rule in RULES:
+    for rule in all_rules():
         if rule.level == "error" and rule.id in resolution.deployment.preflight.silenced:
             yield Finding(
                 f"preflight.silenced.{rule.id}",
@@ -83,7 +85,7 @@ def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
 @warning
 def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
     """An id that no rule has silences nothing."""
-    known = {rule.id for rule in RULES}
+    known = {rule.id for rule in all_rules()}
     for name in sorted(resolution.deployment.preflight.silenced.keys() - known):
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
         yield Finding(f"preflight.silenced.{name}", "is not a rule", f"use {near[0]}" if near else "remove it")
@@ -97,7 +99,9 @@ def validate_file(
     handlers: the names that `serving.handler` may have.
     region: the region if the file names none.
     lock: used instead of the lock file.
+    Raises CatalogError or RulesError for a file of the project that can't be used.
     """
+    demand_own_rows()
     deployment, findings, overlay = parse(path)
     if deployment and lock:
         deployment = deployment.with_lock(lock)

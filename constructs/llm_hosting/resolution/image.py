@@ -4,6 +4,7 @@ import re
 
 from ..catalog.engines import EngineVersion, Machine, engine, find_image
 from ..catalog.instances import InstanceType
+from ..catalog.newer_version import newer_version
 from ..deployment.model import Hosting, Serving
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
@@ -13,10 +14,12 @@ _MACHINE_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-ke
 
 
 def image_version(serving: Serving, machine: Machine | None) -> EngineVersion | None:
-    """Return the catalog's row of the image; None = the catalog does not know the image, or the version."""
+    """Return the catalog's row of the image, or that of a newer version of it; None = neither is known."""
     if serving.image_uri:
         return find_image(serving.image_uri, serving.engine)
-    return engine(serving.engine).version(serving.version, machine)
+    known = engine(serving.engine)
+    found = known.version(serving.version, machine)
+    return found or (newer_version(known, serving.version, machine) if serving.version else None)
 
 
 def container_image(serving: Serving, version: EngineVersion | None) -> str:

@@ -1,6 +1,6 @@
 """The catalog's row for a container image: its server, the bodies that it accepts, the variables that it reads.
 
-It reads the catalog's files as data and imports none of the classes that build templates.
+It reads the engines as data, from the file of engines_file.py, and imports none of the classes that build templates.
 """
 
 import json
@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-CATALOG = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" / "engines"
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,13 @@ UNKNOWN = CatalogRow(
 )
 
 
-def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:
+def row_of(image: str, settings: Mapping[str, str], engines: Path) -> CatalogRow:
     """The row of an image URI. If an image holds several engines, the one with the most constants in the settings.
 
-    An unknown tag counts as the repository's newest one.
+    An unknown tag counts as the repository's newest one. engines: the file with the catalog's engines.
     """
     repository, _, tag = image.partition("/")[2].partition(":")
-    known = [row for row in _rows() if row.repository == repository and row.tag]
+    known = [row for row in _rows(engines) if row.repository == repository and row.tag]
     same = [row for row in known if tag.startswith(row.tag)] or known
 
     def fitting(row: CatalogRow) -> int:
@@ -58,11 +56,10 @@ def row_of(image: str, settings: Mapping[str, str]) -> CatalogRow:
     return max(reversed(same), key=fitting, default=UNKNOWN)
 
 
-def _rows() -> Iterator[CatalogRow]:
-    for path in sorted(CATALOG.glob("*.json")):
-        engine = json.loads(path.read_text())
+def _rows(engines: Path) -> Iterator[CatalogRow]:
+    for name, engine in json.loads(engines.read_text()).items():
         for version in engine["versions"].values():
-            yield _row(path.stem, {**engine, **version}, engine, version)
+            yield _row(name, {**engine, **version}, engine, version)
 
 
 def _row(name: str, merged: Mapping[str, Any], engine: Mapping[str, Any], version: Mapping[str, Any]) -> CatalogRow:

@@ -19,6 +19,7 @@ from local_cloud.model_server.contract.answer import EngineAnswer
 from local_cloud.model_server.contract.server import ContainerServer
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
+from support.local_engines import local_engines
 from support.repository import ROOT
 
 REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
@@ -88,7 +89,7 @@ def process(environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]
     with subprocess.Popen(
         [sys.executable, "-m", "local_cloud.model_server"],
         cwd=ROOT,
-        env={"SAGEMAKER_BIND_TO_PORT": "0", **environment},
+        env={"SAGEMAKER_BIND_TO_PORT": "0", "SLIPWAY_LOCAL_ENGINES": str(local_engines()), **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -317,7 +318,7 @@ class HeldEngine(TextEngine):
     """An engine that answers when the test releases it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment), environment, None)
+        super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment, local_engines()), environment, None)
         self.asked, self.released = threading.Event(), threading.Event()
 
     def answer(self, raw: bytes) -> EngineAnswer:

@@ -10,7 +10,7 @@ from ...resolution.parallelism import heads_divide
 from .rule import error
 from .suitable_type import SUCH_AS
 
-_CATALOG = "constructs/llm_hosting/catalog/instances.json"
+_CATALOG = "catalog/instances.json"  # of the project
 _SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 
 # Neuron's collective operations support only these numbers of cores (huggingface/optimum-neuron#424, #619).

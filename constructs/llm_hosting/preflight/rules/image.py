@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ...catalog.engines import engine, find_image, image_tags
+from ...catalog.newer_version import newer_version
 from ...catalog.regions import container_accounts
 from ...deployment.finding import Finding
 from ...deployment.nearest import nearest
@@ -19,11 +20,11 @@ _UPSTREAM_IMAGE = re.compile(
 
 @error
 def known_engine_version(resolution: Resolution) -> Iterator[Finding]:
-    """`serving.version` is in the catalog."""
+    """`serving.version` is in the catalog, or names a newer image of a known form."""
     serving, placements = resolution.deployment.serving, resolution.placements
     name, known = serving.version, engine(serving.engine)
     machine = (placements[0].instance.kind, placements[0].instance.arch) if placements else None
-    if name is None or known.name == "custom" or known.version(name, machine):
+    if name is None or known.name == "custom" or known.version(name, machine) or newer_version(known, name, machine):
         return
     if others := known.named(name):
         made_for = ", ".join(sorted({f"{each.platform} ({each.arch})" for each in others}))
@@ -35,7 +36,22 @@ def known_engine_version(resolution: Resolution) -> Iterator[Finding]:
             )
     else:
         problem = f"{name!r} is not a version of {known.name}"
-        yield Finding("serving.version", problem, f"use {nearest(name, known.versions)}")
+        newer = "" if known.legacy else ", the whole tag of a newer image"
+        fix = f"use {nearest(name, known.versions)}{newer}, or add it to catalog/engines/{known.name}.json"
+        yield Finding("serving.version", problem, fix)
+
+
+@warning
+def version_is_in_catalog(resolution: Resolution) -> Iterator[Finding]:
+    """What an image newer than the catalog takes and runs is known of the version before it only."""
+    name, version = resolution.deployment.serving.version, resolution.container.version
+    if version and version.facts_from and not resolution.deployment.hosting.runs_on_machines:
+        formed = "" if name == version.tag else f", and the image is named like that one: {resolution.image}"
+        yield Finding(
+            "serving.version",
+            f"{name!r} is newer than the catalog: its facts are taken from {version.facts_from}{formed}",
+            f"ask AWS for the image with `doctor <name>`, or add the version to catalog/engines/{version.engine}.json",
+        )
 
 
 @error

@@ -8,7 +8,8 @@ from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution, moved
 from ...resolution.memory import GB, weights_in_files
-from .rule import RULES, Rule
+from .own_rules import all_rules
+from .rule import Rule
 
 SUCH_AS = "<, such as>"  # the place of the suggested type in a fix: no rule chooses one itself
 OTHER_MACHINES = "image-fits-platform"  # the rule that asks for another kind of instance type
@@ -48,7 +49,7 @@ def is_accepted(resolution: Resolution) -> bool:
 
 
 def _errors() -> list[Rule[Resolution]]:
-    return [rule for rule in RULES if rule.level == "error" and rule.id != NO_SECRET_YET]
+    return [rule for rule in all_rules() if rule.level == "error" and rule.id != NO_SECRET_YET]
 
 
 def _kinds(resolution: Resolution, speaking: Collection[str]) -> Collection[str]:

@@ -156,6 +156,7 @@ class EndpointInstance:
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": self._disk.name,
             "SLIPWAY_LOCAL_IMAGE": self._spec.image,
+            "SLIPWAY_LOCAL_ENGINES": os.environ["SLIPWAY_LOCAL_ENGINES"],
         }
         if url := os.environ.get("SLIPWAY_LOCAL_MODEL"):
             own["SLIPWAY_LOCAL_MODEL"] = url

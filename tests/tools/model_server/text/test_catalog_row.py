@@ -1,10 +1,16 @@
 """The catalog's row for an image, and the shape of its answers."""
 
+from pathlib import Path
+
 import pytest
 
 from llm_hosting.catalog.engines import ENGINES, engine
-from local_cloud.model_server.text.catalog_row import UNKNOWN, row_of
+from local_cloud.engines_file import write_engines
+from local_cloud.model_server.text import catalog_row
+from local_cloud.model_server.text.catalog_row import UNKNOWN, CatalogRow
 from local_cloud.model_server.text.shapes import DJL_HANDLER, DJL_T5, HUGGING_FACE, LMI, OPENAI, TGI, Shape, shape_of
+from support.local_engines import local_engines
+from support.own_project import own_project
 
 SHAPES = {
     "lmi-vllm": LMI,
@@ -22,6 +28,10 @@ SHAPES = {
 }
 # Not the default version: from 0.28 on, a rolling batch is the default on Neuron.
 SINCE = {"lmi-neuronx": "0.24.0"}
+
+
+def row_of(image: str, settings: dict[str, str]) -> CatalogRow:
+    return catalog_row.row_of(image, settings, local_engines())
 
 
 def uri(image: str) -> str:
@@ -61,6 +71,13 @@ def test_a_tag_that_the_catalog_does_not_know_counts_as_the_newest(
 ) -> None:
     row = row_of(uri(image), {"HF_MODEL_ID": "gpt2"})
     assert (row.engine, row.bodies) == (name, bodies)
+
+
+def test_a_version_of_the_users_project_has_its_own_bodies(tmp_path: Path) -> None:
+    version = {"tag": "0.99.0-gpu-cu131", "cuda": 13.1, "bodies": ["prompt"]}
+    with own_project(tmp_path, {"engines/vllm.json": {"versions": {"0.99.0": version}}}):
+        engines = write_engines(tmp_path)
+    assert catalog_row.row_of(uri("vllm:0.99.0-gpu-cu131"), {}, engines).bodies == ("prompt",)
 
 
 @pytest.mark.parametrize("image", ["my-model:1.0", "team/vllm:0.30.0-gpu", "djl-inference@sha256:00ff", "vllm-fork:1"])

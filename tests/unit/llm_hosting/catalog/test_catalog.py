@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -10,29 +9,14 @@ from typing import Any, get_args
 import pytest
 
 import llm_hosting.catalog
-from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, Machine, engine, find_image
-from llm_hosting.catalog.instances import ec2_instances, instances
+from llm_hosting.catalog.engines import ENGINES, Engine, EngineVersion, Machine, VersionRow, engine, find_image
+from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
+from llm_hosting.catalog.laws import problems_of_instance, problems_of_version
 from llm_hosting.catalog.regions import container_accounts, image_regions
+from llm_hosting.catalog.row_types import problems
 from llm_hosting.deployment.model import Serving
 
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
-SETTINGS = {
-    "model",
-    "revision",
-    "weights",
-    "tensor_parallel_degree",
-    "max_model_len",
-    "dtype",
-    "quantization",
-    "max_batch_size",
-    "max_batch_delay_in_ms",
-    "startup_timeout_in_seconds",
-    "invocation_timeout_in_seconds",
-    "served_model_name",
-    "hub_token",
-}
-DTYPES = {"fp32", "fp16", "bf16", "int8"}
-QUANTIZATIONS = {"awq", "gptq", "fp8", "int8", "bitsandbytes4", "bitsandbytes8", "mxfp4", "gguf", "nvfp4"}
 
 
 def versions() -> Iterator[tuple[Engine, EngineVersion]]:
@@ -68,22 +52,36 @@ def test_an_engine_has_its_default_version_and_a_living_successor(name: str) -> 
         assert known.legacy.reason.endswith(".")
 
 
-def test_every_tag_names_its_cuda() -> None:
+def test_every_row_keeps_the_laws() -> None:
+    found = [
+        (known.name, version.label, problem)
+        for known, version in versions()
+        for problem in problems_of_version(version)
+    ]
+    assert found == []
+    types = (instances() | ec2_instances()).values()
+    assert [(each.type, problem) for each in types for problem in problems_of_instance(each)] == []
+
+
+def test_every_row_has_the_types_of_its_columns() -> None:
+    for name in ENGINES:
+        rows = json.loads((CATALOG / "engines" / f"{name}.json").read_text())["versions"]
+        for label, row in rows.items():
+            found = [each for each in problems(row, VersionRow) if each[0] != "tag" or engine(name).repository]
+            assert found == [], (name, label)
+    for each in instances().values():
+        assert list(problems(vars(each), InstanceType)) == []
+
+
+def test_a_tag_of_a_gpu_image_names_its_cuda() -> None:
     for known, version in versions():
-        named = re.search(r"cu(\d{2})(\d)\b", version.tag or "")
-        if named:
-            assert version.cuda == float(f"{named[1]}.{named[2]}"), (known.name, version.label)
-        elif version.platform == "gpu":
+        if version.platform == "gpu" and not re.search(r"cu\d{3}\b", version.tag or ""):
             # The tags of images on Amazon Linux 2023 name CUDA without a version.
             assert re.match(r"server-sagemaker-cuda-v\d", version.tag or ""), (known.name, version.label)
-        assert (version.cuda is not None) == (version.platform == "gpu"), (known.name, version.label)
 
 
-def test_an_image_is_named_once_per_engine_and_fits_sagemaker() -> None:
-    for name in ENGINES:
-        images = Counter((version.repository, version.tag) for version in engine(name).versions.values())
-        assert [image for image, times in images.items() if times > 1] == []
-        assert all(len(f"{repository}:{tag}") < 200 for repository, tag in images)
+def test_an_image_fits_sagemaker() -> None:
+    assert all(len(f"{version.repository}:{version.tag}") < 200 for _, version in versions())
     assert {known.name for known, version in versions() if version.tag is None} == {"custom", "transformers"}
 
 
@@ -164,55 +162,23 @@ def test_of_images_that_go_by_one_name_the_one_for_the_machine_is_meant(
     assert (found.label if found else None) == label
 
 
-def test_request_bodies_and_parameter_ranges_use_known_words() -> None:
+def test_parameter_ranges_use_known_words() -> None:
     words = {"minimum", "maximum", "exclusive_minimum", "exclusive_maximum"}
-    for known, version in versions():
-        assert version.bodies
-        assert set(version.bodies) <= {"inputs", "messages", "prompt"}, (known.name, version.label)
-        assert all(set(limits) <= words for limits in known.parameters.values())
+    for name in ENGINES:
+        assert all(set(limits) <= words for limits in engine(name).parameters.values())
 
 
-def test_a_default_handler_is_one_that_the_version_resolves() -> None:
+def test_the_files_of_old_handlers_for_neuron_have_a_hyphen() -> None:
     for known, version in versions():
-        assert version.handler is None or version.handler in version.handlers, (known.name, version.label)
-        assert not version.handlers or known.server == "djl"
         # The file's name had a hyphen up to 0.23.
         hyphen = any("-" in handler for handler in version.handlers)
         assert hyphen == (known.name == "lmi-neuronx" and djl_version(version) < (0, 24)), version.label
 
 
-def test_a_setting_reaches_the_container_under_a_name_of_its_kind() -> None:
-    for known, version in versions():
-        assert set(version.variables) <= SETTINGS, (known.name, version.label)
-        for variable in version.variables.values():
-            assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in (variable.name, *variable.also))
-        assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in version.constants), (known.name, version.label)
-        assert "model" in version.variables or known.name in ("custom", "transformers")
-
-
-def test_every_dtype_and_quantization_that_a_version_takes_has_its_word() -> None:
-    for known, version in versions():
-        assert set(version.dtypes) <= DTYPES
-        assert set(version.quantizations) <= QUANTIZATIONS
-        assert version.default_dtype in {None, "fp32"}
-        for setting, values in (("dtype", version.dtypes), ("quantization", version.quantizations)):
-            if known.name == "custom":
-                continue
-            variable = version.variables.get(setting)
-            assert (variable is not None) == bool(values), (known.name, version.label, setting)
-            for value in values:
-                assert variable is not None
-                variable.word_for(value)
-
-
 def test_only_djl_serving_before_its_short_names_needs_a_file_for_settings() -> None:
-    for known, version in versions():
+    for _, version in versions():
         if version.settings_in == "archive":
-            assert known.server == "djl"
             assert djl_version(version) < (0, 28)
-            assert "SERVING_ENGINE" in version.constants, (known.name, version.label)
-        else:
-            assert "SERVING_ENGINE" not in version.constants, (known.name, version.label)
 
 
 def test_weights_have_the_name_that_the_version_reads() -> None:
@@ -245,19 +211,6 @@ def test_an_engine_that_does_not_exist_is_a_key_error() -> None:
         engine("../regions")
 
 
-def test_an_instance_type_has_its_hardware() -> None:
-    for name, instance in instances().items():
-        assert re.fullmatch(r"ml\.[a-z0-9-]+\.[a-z0-9-]+", name)
-        assert instance.vcpu >= 1, name
-        assert instance.memory_in_gib >= instance.vcpu, name
-        has_accelerators = instance.kind != "cpu"
-        assert (instance.accelerator_count > 0) == has_accelerators, name
-        assert (instance.accelerator_memory_in_mib is not None) == has_accelerators, name
-        assert (instance.memory_bandwidth_in_gb_per_s is not None) == has_accelerators, name
-        assert (instance.compute_capability is not None) == (instance.kind == "gpu"), name
-        assert (instance.neuron_cores is not None) == (instance.kind == "neuron"), name
-
-
 def test_ec2_has_the_machines_of_the_endpoint_types_and_others_at_its_own_price() -> None:
     c5, endpoint = ec2_instances()["c5.xlarge"], instances()["ml.c5.xlarge"]
     assert (c5.vcpu, c5.memory_in_gib, c5.family) == (endpoint.vcpu, endpoint.memory_in_gib, "c5")
@@ -269,12 +222,6 @@ def test_ec2_has_the_machines_of_the_endpoint_types_and_others_at_its_own_price(
         assert (each.kind, each.arch == "arm64") == ("cpu", bool(re.match(r"[cmr]\d+g", each.type)))
         assert each.memory_in_gib == each.vcpu * {"c": 2, "m": 4}[each.type[0]]
         assert each.usd_per_hour
-
-
-def test_neuron_cores_are_the_same_on_every_device() -> None:
-    for name, instance in instances().items():
-        if instance.neuron_cores:
-            assert instance.neuron_cores % instance.accelerator_count == 0, name
 
 
 def test_one_accelerator_has_one_generation_and_one_bandwidth_per_family() -> None:
@@ -296,12 +243,6 @@ def test_graviton_is_arm() -> None:
     for name, instance in instances().items():
         graviton = re.match(r"ml\.[cmr]\d+g[dn]*\.", name) or instance.accelerator == "NVIDIA GB200"
         assert (instance.arch == "arm64") == bool(graviton), name
-
-
-def test_a_type_takes_a_volume_exactly_when_it_has_no_disk() -> None:
-    for name, instance in instances().items():
-        if instance.volume_size_allowed is not None and instance.local_nvme_in_gb is not None:
-            assert instance.volume_size_allowed == (not instance.local_nvme_in_gb), name
 
 
 def test_every_region_has_an_account() -> None:

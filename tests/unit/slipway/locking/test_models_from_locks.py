@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.catalog.models import MODELS_FILE, ModelShape, read_shapes
+from llm_hosting.catalog.models import MODELS_FILE, ModelShape, shapes_of
 from slipway.locking import lock
 from slipway.reference import catalog_rows as models
 from support.stand_ins.hub_server import HubServer
@@ -58,7 +58,7 @@ def catalog(tmp_path: Path) -> Path:
 
 
 def shape(catalog: Path, hub_id: str) -> ModelShape:
-    return next(each for each in read_shapes(catalog) if hub_id in each.ids)
+    return next(each for each in shapes_of(json.loads(catalog.read_text())) if hub_id in each.ids)
 
 
 def test_a_row_follows_its_lock_and_the_others_stay(
@@ -74,7 +74,10 @@ def test_models_of_one_shape_share_a_sorted_row(
     locked: Locked, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert models.run([locked("my-org/b"), locked("my-org/a")], catalog) == 0
-    assert [each.ids for each in read_shapes(catalog)] == [("my-org/a", "my-org/b"), ("org/one", "org/two")]
+    assert [each.ids for each in shapes_of(json.loads(catalog.read_text()))] == [
+        ("my-org/a", "my-org/b"),
+        ("org/one", "org/two"),
+    ]
     first = catalog.read_text()
     capsys.readouterr()
     assert models.run([locked("my-org/a")], catalog) == 0
