@@ -21,14 +21,14 @@ def deployments() -> list[str]:
 
 
 def assert_template_is_accepted(name: str) -> None:
-    """Synthesize the deployment with the project's app, and compare its template with the accepted one.
+    """Synthesize a deployment with the project's app, and compare its template with the accepted one.
 
-    Raises AssertionError that says what the change means for the deployed stack. Raises NoTemplateError for a
-    deployment that can't be synthesized, UnknownDeploymentError for an unknown name.
+    name: of a deployment, or of another stack that the app makes. Raises AssertionError that says what the change
+    means for the deployed stack, and NoTemplateError with the app's words if it can't be synthesized.
     """
     __tracebackhide__ = True  # pytest shows the message alone
     snapshot, accept = Snapshot(name, project_folder()), f"run `slipway snapshot {name}`, and commit what it writes"
     if snapshot.accepted is None:
-        raise AssertionError(f"{name} has no accepted template: {accept}.")
+        raise AssertionError(f"{name} has no accepted template in {snapshot.file}: {accept}.")
     if not snapshot.is_accepted:
         raise AssertionError(f"{snapshot.meaning}\n\nIf this is intended, {accept}.")

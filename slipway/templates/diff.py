@@ -37,13 +37,14 @@ class DiffOptions:
     """What to compare, and how to print it.
 
     against: `stack`, a template's file or a git ref. accepted: None = accepted-changes/<name>.yaml in the file's
-    repository, if it exists. form: text, json or markdown.
+    repository, if it exists. form: text, json or markdown. python: the interpreter that synthesizes the commit.
     """
 
     against: str = "HEAD"
     region: str | None = None
     accepted: Path | None = None
     form: str = "text"  # json | markdown
+    python: str = sys.executable
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _report(name: str, root: Path, options: DiffOptions, steps: Steps) -> Change
         before = Before(read_template(Path(options.against)), options.against)
         after = synthesize(asked.name, root)
     else:
-        before, after = _of_commit(asked, root, options.against)
+        before, after = _of_commit(asked, root, options)
     steps("comparing")
     kept = {key: value for key, value in before.values.items() if key in after.template.get("Parameters", {})}
     region = options.region or after.region or _ANY_REGION
@@ -174,11 +175,12 @@ def _asked(name: str, root: Path) -> _Asked:
     return _Asked(os.path.abspath(found), path.relative_to(folder), folder, home / accepted)
 
 
-def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized]:
+def _of_commit(asked: _Asked, root: Path, options: DiffOptions) -> tuple[Before, Synthesized]:
     """The template at the commit and the template now, synthesized side by side because each takes seconds.
 
     Raises NoTemplateError.
     """
+    ref = options.against
     words = ref[:12] if re.fullmatch("[0-9a-f]{40}", ref) else ref
     with contextlib.ExitStack() as copies, ThreadPoolExecutor(2) as threads:
         home = repository_of(asked.folder)
@@ -196,12 +198,21 @@ def _of_commit(asked: _Asked, root: Path, ref: str) -> tuple[Before, Synthesized
         if asked.file is not None and files != app:
             earlier = files / asked.file
             name = str(earlier.rename(earlier.with_name(Path(name).name)))  # `asked` may be a link of another name
-        before = threads.submit(synthesize, name, app)
+        if options.python == sys.executable and _pins(app) != _pins(root):
+            said = f"requirements.txt differs at {words}, but the packages of this Python synthesize both sides"
+            print(f"{said}; name an environment with the other packages by --python.", file=sys.stderr)
+        before = threads.submit(synthesize, name, app, options.python)
         result = after.result()
         try:
             return Before(before.result().template, words, region=before.result().region), result
         except NoTemplateError as error:
             raise NoTemplateError(f"At {ref}, {str(error).replace(f'{files}{os.sep}', '')}") from error
+
+
+def _pins(project: Path) -> str | None:
+    """The packages that the project pins; None if it pins none."""
+    file = project / "requirements.txt"
+    return file.read_text(errors="replace") if file.is_file() else None
 
 
 def _of_stack(after: Synthesized, region: str | None) -> Before:

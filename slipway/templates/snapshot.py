@@ -1,5 +1,6 @@
 """The accepted template of a deployment, and what an update from it to the synthesized one means."""
 
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -7,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from llm_hosting.deployment.paths import UnknownDeploymentError, find, names, stack_name
+from llm_hosting.deployment.paths import names
 from llm_hosting.file_errors import why
 from slipway.changes import classify
 from slipway.changes.gate import judge
 from slipway.changes.report import ChangeReport, page
 from slipway.changes.template.reading import NoTemplateError, read_template
-from slipway.changes.template.synthesis import synthesize
+from slipway.changes.template.synthesis import stack_of, synthesize
 from slipway.shared.steps import Steps
 from slipway.templates.masked import masked
 
@@ -21,16 +22,18 @@ FOLDER = Path("tests", "snapshots")
 
 
 class Snapshot:
-    """The template of a deployment, and the accepted one in `file`. Raises UnknownDeploymentError."""
+    """The template of a deployment, or of another stack of the app, and the accepted one in `file`."""
 
     def __init__(self, name: str, project: Path) -> None:
         self.name, self._project = name, project
-        self.file = project / FOLDER / f"{stack_name(find(name, project / 'deployments'))}.json"
+        self.file = project / FOLDER / f"{stack_of(name, project)}.json"
 
     @cached_property
     def accepted(self) -> dict[str, Any] | None:
-        """The accepted template; None = there is none yet. Raises NoTemplateError."""
-        return read_template(self.file) if self.file.is_file() else None
+        """The accepted template; None = there is none that can be read, for example because of a merge's conflict."""
+        with contextlib.suppress(NoTemplateError):
+            return read_template(self.file)
+        return None
 
     @cached_property
     def template(self) -> dict[str, Any]:
@@ -64,8 +67,7 @@ def meaning(name: str, accepted: dict[str, Any], template: dict[str, Any]) -> st
 def run(deployments: Sequence[str], project: Path) -> int:
     """Accept the template of each deployment, and print what the change means.
 
-    deployments: none = all of the project. Returns the exit status: 1 for a deployment that can't be synthesized or
-    written, 2 for an unknown one.
+    deployments: none = all of the project. Returns the exit status: 1 if a template can't be synthesized or written.
     """
     steps = Steps()
     try:
@@ -75,10 +77,10 @@ def run(deployments: Sequence[str], project: Path) -> int:
             said = _accepted(snapshot)
             steps.end()
             print(said, flush=True)
-    except (UnknownDeploymentError, NoTemplateError) as error:
+    except NoTemplateError as error:
         steps.end()
         print(error, file=sys.stderr)
-        return 2 if isinstance(error, UnknownDeploymentError) else 1
+        return 1
     except OSError as error:
         steps.end()
         print(f"{error.filename} can't be written: {why(error)}.", file=sys.stderr)
@@ -93,5 +95,5 @@ def _accepted(snapshot: Snapshot) -> str:
         return f"{name}: {file} is the template already."
     snapshot.accept()
     if snapshot.accepted is None:
-        return f"{name}: wrote {file}, the first accepted template: {len(snapshot.template['Resources'])} resources."
+        return f"{name}: wrote {file}, the accepted template: {len(snapshot.template['Resources'])} resources."
     return f"{snapshot.meaning}\n\nWrote {file}."

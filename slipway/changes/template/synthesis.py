@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
 from slipway.changes.template.reading import NoTemplateError
 
@@ -28,8 +29,11 @@ class Synthesized:
     template: dict[str, Any]
 
 
-def synthesize(name: str, root: Path) -> Synthesized:
-    """Run the app in `root` for a deployment given by name or path. Raises NoTemplateError with what the app says."""
+def synthesize(name: str, root: Path, python: str = sys.executable) -> Synthesized:
+    """Run the app in `root` for a deployment given by name or path. Raises NoTemplateError with what the app says.
+
+    name: may also name another stack of the app. python: the interpreter, whose packages the app uses.
+    """
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
             context = json.loads((root / "cdk.json").read_text()).get("context", {}) | {"deployment": name}
@@ -41,15 +45,18 @@ def synthesize(name: str, root: Path) -> Synthesized:
             "CDK_CONTEXT_JSON": json.dumps(context),
             "CDK_OUTDIR": folder,
             "PYTHONPATH": os.pathsep.join(_own_packages(root)),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
+            "PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
         }
-        command = [sys.executable, str(root / "app.py")]
-        done = subprocess.run(
-            command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        command = [python, str(root / "app.py")]
+        try:
+            done = subprocess.run(
+                command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            )
+        except OSError as error:
+            raise NoTemplateError(f"--python: {python} can't be run: {why(error)}.") from error
         if done.returncode:
             raise NoTemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
-        return _only_stack(Path(folder))
+        return _stack_of(name, root, Path(folder))
 
 
 def _own_packages(root: Path) -> Iterator[str]:
@@ -67,15 +74,29 @@ def _reason(said: str) -> str:
     return "\n".join(["", *problems]) if len(problems) > 1 else f" {lines[-1].removeprefix(_PROBLEM)}"
 
 
-def _only_stack(assembly: Path) -> Synthesized:
+def _stack_of(name: str, root: Path, assembly: Path) -> Synthesized:
+    """The app's only stack, or the one of several that has the deployment's name. Raises NoTemplateError."""
     artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
-    for name, artifact in artifacts.items():
-        if artifact["type"] == "aws:cloudformation:stack":
-            region = artifact["environment"].rpartition("/")[2]
-            template = json.loads((assembly / artifact["properties"]["templateFile"]).read_text())
-            stack = artifact["properties"].get("stackName", name)
-            return Synthesized(stack, None if region == "unknown-region" else region, template)
-    raise NoTemplateError("The app made no stack.")
+    stacks = {
+        artifact["properties"].get("stackName", key): artifact
+        for key, artifact in artifacts.items()
+        if artifact["type"] == "aws:cloudformation:stack"
+    }
+    wanted = next(iter(stacks)) if len(stacks) == 1 else stack_of(name, root)
+    if wanted not in stacks:
+        made = f"only {', '.join(stacks)}" if stacks else "and no other one"
+        raise NoTemplateError(f"The app made no stack {wanted}, {made}.")
+    properties, environment = stacks[wanted]["properties"], stacks[wanted]["environment"]
+    region = environment.rpartition("/")[2]
+    template = json.loads((assembly / properties["templateFile"]).read_text())
+    return Synthesized(wanted, None if region == "unknown-region" else region, template)
+
+
+def stack_of(name: str, root: Path) -> str:
+    """The name of the deployment's stack; the name itself for a stack of the app that has no file."""
+    with contextlib.suppress(UnknownDeploymentError):
+        return stack_name(find(name, root / "deployments"))
+    return name
 
 
 def repository_of(folder: Path) -> Path | None:
@@ -106,11 +127,14 @@ def _commit(ref: str, folder: Path) -> str:
     if not commit.returncode:
         return commit.stdout.decode().strip()
     said = commit.stderr.decode().strip().splitlines()
-    why = (
-        said[0].removeprefix("fatal: ")
-        if said
-        else f"there is no such branch, tag or commit in {repository_of(folder)}"
-    )
+    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+        why = f"{folder} is in no git repository"
+    elif said:
+        why = said[0].removeprefix("fatal: ")
+    elif not _git(folder, "rev-list", "--max-count=1", "--all").stdout:
+        why = f"{repository_of(folder)} has no commit yet"
+    else:
+        why = f"there is no such branch, tag or commit in {repository_of(folder)}"
     if not said and _git(folder, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
         why += ", a shallow clone (actions/checkout: fetch-depth: 0)"
     raise NoTemplateError(f"--against {ref}: {why}; use a git ref, `stack` or a template's file.")

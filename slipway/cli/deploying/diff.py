@@ -1,5 +1,7 @@
 """`slipway diff`: tells what the next deploy means."""
 
+import os
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -18,6 +20,8 @@ def add(verbs: Verbs) -> None:
     verb.add_argument("--region", help=REGION)
     accepted = "file of acknowledged changes (default: accepted-changes/<deployment>.yaml, if it exists)"
     verb.add_argument("--accepted", type=Path, metavar="FILE", help=accepted)
+    python = "interpreter with the packages that the git ref pins, if they are others"
+    verb.add_argument("--python", type=os.path.abspath, default=sys.executable, metavar="PATH", help=python)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--markdown", action="store_true", help="print a comment for a pull request")
@@ -27,5 +31,5 @@ def run(given: Namespace) -> int:
     from slipway.templates import diff
 
     form = "json" if given.json else "markdown" if given.markdown else "text"
-    options = diff.DiffOptions(given.against, given.region, given.accepted, form)
+    options = diff.DiffOptions(given.against, given.region, given.accepted, form, given.python)
     return diff.run(given.deployment, project_folder(), options)

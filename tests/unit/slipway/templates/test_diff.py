@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,74 @@ def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None
     write(tmp_path, TABLE)
 
     assert run("one", tmp_path, DiffOptions()) == 2
-    assert "not a git repository" in capsys.readouterr().err
+    assert last_line(capsys.readouterr().err).startswith(f"--against HEAD: {tmp_path} is in no git repository; use ")
+
+
+def test_a_repository_without_a_commit_is_named(tmp_path: Path, capsys: Any) -> None:
+    write(tmp_path, TABLE)
+    git(tmp_path, "init", "-q")
+
+    assert run("one", tmp_path, DiffOptions()) == 2
+    assert last_line(capsys.readouterr().err).startswith(f"--against HEAD: {tmp_path} has no commit yet; use ")
+
+
+@pytest.fixture
+def older_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An environment of its own with another version of a package, `shape`, than this one, which has none."""
+    folder = tmp_path_factory.mktemp("older")
+    venv.create(folder, with_pip=False, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "shape.py").write_text('NAME = "older"')
+    return str(folder / "bin" / "python")
+
+
+def test_a_commit_is_synthesized_with_the_packages_that_it_pins(
+    repository: Path, older_python: str, capsys: Any
+) -> None:
+    (repository / "requirements.txt").write_text("shape==1")
+    named_by_package = APP.replace("write_text(text)", """write_text(text.replace('"a"', f'"{shape.NAME}"'))""")
+    (repository / "app.py").write_text(f"import shape{named_by_package}")
+    commit(repository)
+    (repository / "requirements.txt").write_text("shape==2")
+    (repository / "app.py").write_text(APP)
+
+    assert run("one", repository, DiffOptions()) == 2
+    said = capsys.readouterr().err
+    assert "requirements.txt differs at HEAD, but the packages of this Python synthesize both sides; name an " in said
+    assert "No module named 'shape'" in said
+
+    assert run("one", repository, DiffOptions(python=older_python)) == 1
+    said = capsys.readouterr()
+    assert "TableName older -> a" in said.out
+    assert "requirements.txt" not in said.err
+
+    assert run("one", repository, DiffOptions(python="/no/python")) == 2
+    assert last_line(capsys.readouterr().err).endswith(
+        "--python: /no/python can't be run: there is no such file or folder."
+    )
+
+
+def test_of_several_stacks_the_one_of_the_deployment_is_compared(repository: Path, capsys: Any) -> None:
+    app = APP.replace(
+        '{"artifacts": {name: stack}}',
+        '{"artifacts": {"Own": stack | {"properties": {"templateFile": "own"}}, name: stack}}',
+    )
+    (repository / "app.py").write_text(app.replace("properties =", '(out / "own").write_text("{}"); properties ='))
+    commit(repository)
+    write(repository, OTHER_TABLE)
+
+    assert run("one", repository, DiffOptions()) == 1
+    assert "TableName a -> b" in capsys.readouterr().out
+
+
+def test_an_app_without_the_deployments_stack_is_said_with_the_stacks_that_it_makes(
+    repository: Path, capsys: Any
+) -> None:
+    app = APP.replace("{name: stack}", '{"Own": stack, "Other": stack}')
+    (repository / "app.py").write_text(app)
+
+    assert run("one", repository, DiffOptions(against="stack")) == 2
+    assert last_line(capsys.readouterr().err) == "The app made no stack one, only Own, Other."
 
 
 def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
