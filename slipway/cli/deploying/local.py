@@ -3,13 +3,13 @@
 from argparse import ArgumentTypeError, Namespace
 
 from local_cloud.real_model.process import DEFAULT_MODEL
-from slipway.cli.arguments import FILE, PLAYGROUND_PORT, one_name, port
+from slipway.cli.arguments import FILE, PLAYGROUND_PORT, port, several_names
 from slipway.cli.parser import Verbs, add_verb
 
 
 def add(verbs: Verbs) -> None:
     verb = add_verb(verbs, "local", "deploy on this machine, answer a request, stay until Ctrl-C", run, "gpt2")
-    verb.add_argument("deployment", type=one_name, help=FILE)
+    verb.add_argument("deployments", type=several_names, metavar="deployment", help=f"{FILE}; several: a,b")
     verb.add_argument("--port", type=port, default=4566, help="port on 127.0.0.1 (default 4566)")
     verb.add_argument("--playground-port", type=port, help=PLAYGROUND_PORT)
     speed = "run the cloud's clock this many times as fast, 1 to 1000 (default 1)"
@@ -21,7 +21,7 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.local import session
 
-    return session.run(given.deployment, given.port, given.clock_speed, given.real, given.playground_port)
+    return session.run(given.deployments, given.port, given.clock_speed, given.real, given.playground_port)
 
 
 def _speed(text: str) -> float:

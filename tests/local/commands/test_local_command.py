@@ -23,7 +23,7 @@ from llm_hosting.preflight.validation import load
 from llm_hosting.sources import handler_names
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
 from local_cloud.deploy import BUCKET
-from slipway.local import session as local
+from slipway.local import served
 from support.repository import ROOT
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
@@ -194,7 +194,7 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
 )
 def test_the_first_request_is_a_chat_if_the_model_takes_chats(deployment: str, kind: str) -> None:
     resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_names(ROOT))
-    assert local._question(resolution, None) == kind
+    assert served._question(resolution, None) == kind
 
 
 def test_a_real_model_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -308,6 +308,19 @@ def test_a_deployment_that_names_its_region_is_deployed_there(tmp_path: Path) ->
         assert "answer    200" in printed
         (line,) = (line for line in printed.splitlines() if line.startswith("eval "))
         assert pasted(line, "echo $AWS_REGION $AWS_DEFAULT_REGION") == "eu-west-1 eu-west-1\n"
+
+
+def test_several_deployments_run_side_by_side_and_each_answers(tmp_path: Path) -> None:
+    small = (ROOT / "tests" / "deployments" / "jobs-off.yaml").read_text()
+    (path := tmp_path / "european.yaml").write_text(f"{small}region: eu-west-1\n")
+    with started(f"tests/deployments/jobs-off.yaml,{path}") as (_, printed):
+        assert printed.count("answer    200") == 2
+        (variables,) = (line for line in printed.splitlines() if line.startswith("eval "))
+        for verify in ("slipway verify jobs-off", "slipway verify european --region eu-west-1"):
+            assert verify in printed.splitlines()
+            assert "FAILED" not in pasted(variables, verify)
+        pages = re.findall("^playground  (http://127.0.0.1:.*/)$", printed, re.MULTILINE)
+        assert [requests.get(f"{page}endpoint", timeout=60).json()["status"] for page in pages] == ["InService"] * 2
 
 
 def test_an_unknown_deployment_is_offered_the_nearest() -> None:

@@ -1,0 +1,121 @@
+"""One deployment in the local cloud: deploys it, asks its model, and tells how to call it."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.credentials import Credentials
+
+from llm_hosting.resolution import Resolution
+from local_cloud.api_client import ApiClient, connect
+from local_cloud.assembly import Stack
+from local_cloud.cloud import LocalCloud
+from local_cloud.deploy import DeployError, deploy
+from local_cloud.network import put_network
+from local_cloud.real_model.process import RealModel
+from local_cloud.registry import put_image
+from slipway.hosting.hosting import hosting_of
+from slipway.shared.steps import Steps
+from slipway.stack.api import DeployedApi
+from slipway.stack.container_log import last_words
+from slipway.stack.deployed_stack import existing_stack, find_stack
+from slipway.stack.prompt import text_of
+from slipway.stack.signing_proxy import SigningProxy, proxy_for
+
+PROMPT, CHAT = "A list of the functions that", "What is a list?"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
+    "prompt": {"prompt": PROMPT, "num_samples": 2, "length": 40, "temperature": 0.9, "top_p": 0.9, "top_n": 40},
+    "messages": {"messages": [{"role": "user", "content": CHAT}], "max_tokens": 40, "seed": 7},
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A deployment that has answered a question. kind: a key of QUESTIONS. who: the model that answers, in words."""
+
+    stack: Stack
+    client: ApiClient
+    takes_jobs: bool
+    kind: str
+    status: int
+    answer: Any
+    who: str
+
+    def told(self, proxy: SigningProxy) -> Iterator[str]:
+        """Yield what a person reads: question, answer, calls to paste, and the addresses of the page's proxy."""
+        yield f"\n  question  {CHAT if self.kind == 'messages' else f'{PROMPT} ...'}"
+        yield f"  answer    {self.status}: {text_of(self.answer) or self.answer}"
+        yield f"  model     {self.who}\n"
+        yield "\n\n".join(_calls(self.client, QUESTIONS[self.kind], takes_jobs=self.takes_jobs))
+        yield f"\nplayground  {proxy.url}"
+        yield f"openapi     {proxy.url}openapi.json"
+        yield from proxy.for_openai
+        yield ""
+
+    def page(self, cloud: LocalCloud, port: int | None) -> SigningProxy:
+        """Make the playground's proxy, also for a deployment without a playground. It signs with the deployer's key.
+
+        port: as `proxy_for` takes it.
+        """
+        stack = find_stack(self.stack.name, lambda service: cloud.client(service, region=self.stack.region))
+        key = Credentials(cloud.deployer.access_key_id, cloud.deployer.secret_access_key)
+        return proxy_for(stack, DeployedApi(stack, key), port, f"local {stack.name}")
+
+
+def serve(cloud: LocalCloud, stack: Stack, resolution: Resolution, model: RealModel | None, progress: Steps) -> Served:
+    """Deploy the stack, and ask its model."""
+    if resolution.image and not resolution.deployment.serving.image_uri:
+        put_image(cloud, resolution.image, stack.region)  # `doctor` looks for it
+    if vpc := resolution.deployment.security.vpc:
+        put_network(cloud, vpc.vpc_id, vpc.subnet_ids, stack.region)
+    outputs = put_stack(cloud, stack, progress)
+    client = connect(cloud, outputs, stack.region, caller=cloud.deployer)
+    progress(f"asking the model of {stack.name}")
+    kind = _question(resolution, model)
+    status, _, answer = client.call("POST", "/generate", QUESTIONS[kind])
+    return Served(stack, client, "JobTable" in outputs, kind, status, answer, _who_answers(resolution, model))
+
+
+def put_stack(cloud: LocalCloud, stack: Stack, progress: Steps) -> dict[str, str]:
+    """Deploy a stack and return its outputs. Raises DeployError, after the end of the model's log was printed."""
+    progress(f"deploying {stack.name}")
+    try:
+        return deploy(cloud, stack, progress.detail)
+    except DeployError:
+        progress.end()
+        _show_last_lines(cloud, stack)
+        raise
+
+
+def _question(resolution: Resolution, model: RealModel | None) -> str:
+    """Return the kind of question to ask: a chat if the model that answers is known to have a chat template."""
+    takes_chats = model.has_chat_template if model else resolution.openai_facts.get("chat_template")
+    if "messages" in resolution.bodies and takes_chats:
+        return "messages"
+    if "num_samples" in resolution.parameters:
+        return "prompt"
+    return "inputs" if "inputs" in resolution.bodies else "messages"
+
+
+def _who_answers(resolution: Resolution, model: RealModel | None) -> str:
+    """Return the line that says which model the answers are from."""
+    deployed = resolution.deployment.model.id
+    if model is None:
+        return f"a small text generator stands in for {deployed}; --real puts a small real model there"
+    chats = "" if model.has_chat_template else "; it has no chat template, so chats are refused"
+    return f"{model.name}, a real model in place of {deployed}{chats}"
+
+
+def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
+    calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
+    return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
+
+
+def _show_last_lines(cloud: LocalCloud, stack: Stack) -> None:
+    """Print the end of the model's log, which often holds the reason. The log is lost when the local cloud ends."""
+    if found := existing_stack(stack.name, lambda service: cloud.client(service, region=stack.region)):
+        group = hosting_of(found).log_group
+        if lines := last_words(group, found.clients("logs")):
+            print(f"The last lines of {group}:", *lines, sep="\n  ", file=sys.stderr)
