@@ -37,7 +37,10 @@ def main(folder: Path, descriptor: int) -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     _demand_causal(folder)
     try:
-        server = Server(load(folder, folder.name, None), socket.socket(fileno=descriptor))
+        model = load(folder, folder.name, None)
+        if not model.tokens_of("prompt", "Hello", {}):  # without its files, transformers makes an empty one
+            sys.exit("its tokenizer is missing")
+        server = Server(model, socket.socket(fileno=descriptor))
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {' '.join(str(error).split())}")
     print(json.dumps(server.facts), flush=True)

@@ -81,12 +81,15 @@ class DeployedStack:
 
     @property
     def answered_by(self) -> str | None:
-        """Words for the program that answers in place of the model on the local cloud; None = the model answers."""
+        """Words for the program that answers in place of the model; None on AWS, where the model itself answers."""
         if not (url := self.local_cloud):
             return None
-        with urllib.request.urlopen(f"{url}/_slipway/model", timeout=10) as answer:
-            name = json.load(answer)["name"]
-        return f"{name or 'a text generator'} answers in place of the model"
+        try:
+            with urllib.request.urlopen(f"{url}/_slipway/model", timeout=10) as answer:
+                name = json.load(answer)["name"] or "a text generator"
+        except (OSError, ValueError):  # an emulator that is not ours
+            name = "an unknown program"
+        return f"{name} answers in place of the model"
 
     def price(self, words: str) -> str:
         """The cost of what runs, in words; nothing is spent on the local cloud."""

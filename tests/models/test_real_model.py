@@ -1,7 +1,9 @@
 """Engines of the local cloud with a real model: greedy text, counts, stop sequences, streams, refusals."""
 
 import json
+import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,15 @@ import pytest
 
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
+from local_cloud.real_model.error import RealModelError
+from local_cloud.real_model.folder import folder_of
 from local_cloud.real_model.process import RealModel
+from support.generation_servers import GenerationClient
 from support.local_engines import local_engines
+from support.patience import PATIENCE_IN_SECONDS
+from support.repository import ROOT
+from support.served_handlers import HANDLERS, environment_of, unpack
+from support.stand_ins.hub_server import HubServer
 
 REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
 VLLM = {
@@ -135,6 +144,68 @@ def test_a_model_without_a_chat_template_has_no_chats(weights: Path, tmp_path: P
         assert not model.has_chat_template
         assert "chat template" in refused(engine(VLLM, model), CHAT)
         assert answered(engine(VLLM, model), {"prompt": PROMPT, "max_tokens": 3})
+
+
+def test_a_model_without_a_tokenizer_is_refused(weights: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).symlink_to(weights / name)
+    with (
+        RealModel(str(tmp_path)) as model,
+        pytest.raises(RealModelError, match="its tokenizer is missing; name"),
+    ):
+        model.wait_until_ready()
+
+
+def test_a_model_of_the_hub_is_downloaded_once(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HubServer("owner/tiny", {each.name: each.read_bytes() for each in weights.iterdir()}) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_HOME", str(tmp_path))
+        folder = folder_of("owner/tiny")
+        assert (folder / "model.safetensors").read_bytes() == (weights / "model.safetensors").read_bytes()
+        asked = len(hub.requests)
+        assert (folder_of("owner/tiny"), len(hub.requests)) == (folder, asked)
+        with pytest.raises(RealModelError, match="owner/other can't be downloaded, as the Hub answers 401; mend"):
+            folder_of("owner/other")
+    with pytest.raises(RealModelError, match="it is not in the Hub's cache, and the Hub can't be reached; name"):
+        folder_of("owner/other")
+
+
+def test_callers_who_hang_up_make_room_for_others(weights: Path, tmp_path: Path) -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    for each in weights.glob("*token*"):
+        (tmp_path / each.name).symlink_to(each)
+    size = {"vocab_size": 1000, "hidden_size": 8, "intermediate_size": 8, "max_position_embeddings": 10**9}
+    layers = {"num_hidden_layers": 1, "num_attention_heads": 1, "eos_token_id": None}
+    LlamaForCausalLM(LlamaConfig(**size, **layers)).save_pretrained(tmp_path)
+    endless = json.dumps({"prompt": PROMPT, "max_tokens": 1_000_000, "stream": True}).encode()
+    with ThreadPoolExecutor() as callers, RealModel(str(tmp_path)) as model:
+        model.wait_until_ready()
+        vllm = engine({**VLLM, "SM_VLLM_MAX_MODEL_LEN": "2000000"}, model)
+        streams = [vllm.answer(endless).parts for _ in range(8)]  # as many as the model answers at once
+        assert all(next(stream) for stream in streams if stream)
+        streams.clear()
+        answer = callers.submit(answered, vllm, {"prompt": PROMPT, "max_tokens": 3})
+        assert answer.result(PATIENCE_IN_SECONDS)
+
+
+def test_a_handler_of_ones_own_gets_its_texts_from_the_model(model: RealModel, greedy: str, tmp_path: Path) -> None:
+    folder = unpack(HANDLERS / "transformers", {"engine": "Python", "option.model_id": "m"}, tmp_path / "model")
+    variables = {"SLIPWAY_LOCAL_MODEL": model.url, "SAGEMAKER_BIND_TO_PORT": "0"}
+    with subprocess.Popen(
+        [ROOT / ".venv-cloud/bin/python", "-m", "local_cloud.model_server"],  # it has the stand-ins of the libraries
+        cwd=ROOT,
+        env=environment_of(folder, tmp_path / "tmp", **variables),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as container:
+        assert container.stdout
+        ready = next(line for line in container.stdout if "listening on" in line)
+        body = {"inputs": PROMPT, "parameters": {"max_new_tokens": 12}}
+        answer = GenerationClient(int(ready.rpartition(":")[2])).generate(body)
+        container.kill()
+    assert answer == (200, {"outputs": [PROMPT + greedy]})
 
 
 def test_an_answer_fails_if_the_model_ends(weights: Path) -> None:
