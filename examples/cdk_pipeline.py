@@ -12,18 +12,13 @@ Then deploy the pipeline once; it updates itself after every push:
 """
 
 import sys
-from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import pipelines
 from constructs import Construct
 
-from llm_hosting.deployment.paths import find, stack_name
-from llm_hosting.preflight.validation import load
-from llm_hosting.sources import Sources, handler_names
-from slipway_stacks.inference_stack import InferenceStack
+from slipway import LlmService
 
-ROOT = Path(__file__).parents[1]
 REPOSITORY = "example/slipway"
 PIPELINE = cdk.Environment(account="111122223333", region="us-east-1")
 DEV = cdk.Environment(account="444455556666", region="us-east-1")
@@ -35,10 +30,9 @@ class Service(cdk.Stage):
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: str, env: cdk.Environment) -> None:
         super().__init__(scope, construct_id, env=env)
-        path = find(deployment, ROOT / "deployments")
-        resolution, _ = load(path, handler_names(ROOT))
-        name = stack_name(path)
-        InferenceStack(self, name, stack_name=name, resolution=resolution, sources=Sources.of(ROOT))
+        name = deployment.replace("/", "-")  # `qwen3-4b-prod`, as `cdk deploy -c deployment=qwen3-4b/prod` names it
+        # The id "Default" adds nothing to logical ids, so a stack of `cdk deploy` is updated and not replaced.
+        LlmService(cdk.Stack(self, name, stack_name=name), "Default", deployment=f"deployments/{deployment}.yaml")
 
 
 class PipelineStack(cdk.Stack):

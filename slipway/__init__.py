@@ -6,10 +6,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llm_hosting.deployment.model import Deployment
+    from llm_hosting.service import LlmService
     from slipway_stacks.app import create_app
 
-__all__ = ["create_app"]
-_PLACES = {"create_app": "slipway_stacks.app"}
+__all__ = ["Deployment", "LlmService", "create_app"]
+_PLACES = {
+    "Deployment": "llm_hosting.deployment.model",
+    "LlmService": "llm_hosting.service",
+    "create_app": "slipway_stacks.app",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,13 +9,14 @@ from constructs import Construct
 class AlarmGroup(Construct):
     """Alarms that go off above their thresholds. Missing data does not breach a threshold.
 
-    topic_arn: the SNS topic that each alarm notifies when it starts and when it ends; None = no topic.
+    topic: the SNS topic that each alarm notifies when it starts and when it ends; None = no topic.
+    alarms: the alarms by their ids.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, topic_arn: str | None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, topic: sns.ITopic | None) -> None:
         super().__init__(scope, construct_id)
-        self.alarms: list[cloudwatch.Alarm] = []
-        self._topic = sns.Topic.from_topic_arn(self, "Topic", topic_arn) if topic_arn else None
+        self.alarms: dict[str, cloudwatch.Alarm] = {}
+        self._topic = topic
 
     def add(
         self, construct_id: str, metric: cloudwatch.IMetric, threshold: float, *, periods: int = 1, breaching: int = 1
@@ -35,5 +36,5 @@ class AlarmGroup(Construct):
             action = actions.SnsAction(self._topic)
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
-        self.alarms.append(alarm)
+        self.alarms[construct_id] = alarm
         return alarm

@@ -1,4 +1,4 @@
-"""The label of a deployment's stack in its template's Metadata: synth writes it, the operator's commands read it."""
+"""The labels of services in their template's Metadata: synth writes them, the operator's commands read them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,10 @@ METADATA_KEY = "Slipway"
 
 @dataclass(frozen=True)
 class StackLabel:
-    """model: its id on the Hub. mode: `hosting.mode`. version: of the Slipway that made it; empty = not told."""
+    """One service. model: its id on the Hub. mode: `hosting.mode`.
+
+    version: of the Slipway that made it; empty = not told.
+    """
 
     model: str
     mode: str

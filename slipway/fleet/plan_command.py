@@ -16,7 +16,6 @@ from llm_hosting.fleets.rules import judged
 from llm_hosting.fleets.stack_sets import RenderedFleet
 from llm_hosting.portable.code.index_file import InlineCodeError
 from llm_hosting.resolution import Resolution
-from llm_hosting.sources import Sources
 from slipway.changes.gate import AcceptedChangesError, Acknowledgement, acknowledgements
 from slipway.changes.template.reading import NoTemplateError
 from slipway.fleet import plan_page
@@ -59,7 +58,7 @@ def _rendered(path: Path, root: Path, read: tuple[Fleet, str, Resolution]) -> Re
     def make(app: Any) -> RenderedFleet:
         from slipway_stacks.fleet_rendering import render_fleet  # the CDK takes its time to import
 
-        return render_fleet(app, path.stem, fleet, deployment, resolution, Sources.of(root))
+        return render_fleet(app, path.stem, fleet, deployment, resolution)
 
     return in_app(root, make)
 

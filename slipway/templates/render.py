@@ -16,7 +16,7 @@ from llm_hosting.portable.template import PortableTemplate
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from llm_hosting.sources import Sources, handler_names
+from llm_hosting.sources import handler_names
 from slipway.templates.app import in_app
 from slipway.templates.rendered_files import ParametersFileError, RenderedFiles, TooLargeError
 
@@ -66,6 +66,6 @@ def _synthesized(
     def make(app: Any) -> PortableTemplate:
         if resolution is None:
             return render_account_settings(app)
-        return render(app, name, resolution, Sources.of(root), values, code)
+        return render(app, name, resolution, values, code)
 
     return in_app(root, make)

@@ -12,7 +12,6 @@ from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, load_fleet
 from llm_hosting.fleets.rules import judged
 from llm_hosting.portable.code.index_file import InlineCodeError
-from llm_hosting.sources import Sources
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
 
@@ -27,7 +26,7 @@ def add_fleet(app: cdk.App, root: Path) -> None:
         sys.exit("-c fleet=... and -c deployment=... make different stacks; name one of the two.")
     try:
         path = find_fleet(str(app.node.try_get_context("fleet")).strip(), root / "fleets")
-        rendered = render_fleet(app, path.stem, *load_fleet(path, root), Sources.of(root))
+        rendered = render_fleet(app, path.stem, *load_fleet(path, root))
         findings = judged(path, rendered)
     except UnknownDeploymentError as error:
         sys.exit(f"{error} Name it with -c fleet=<name>.")

@@ -1,6 +1,5 @@
 """Creates the stacks of the deployments that the CDK context names."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_nam
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import describe
-from llm_hosting.sources import Sources, handler_names
+from llm_hosting.sources import handler_names
 from slipway_stacks.account_settings_stack import AccountSettingsStack
 from slipway_stacks.inference_stack import InferenceStack
 
@@ -40,7 +39,7 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     for path in stage_paths:
         _add_staging_stack(app, path, loaded[path][0].deployment)
     for name, path in zip(stacks, host_paths, strict=True):
-        _add_inference_stack(app, name, loaded[path], root)
+        _add_inference_stack(app, name, loaded[path])
 
 
 def _path(name: str, root: Path) -> Path:
@@ -62,19 +61,10 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
     return loaded
 
 
-def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded, root: Path) -> None:
+def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded) -> None:
     resolution, findings = loaded
-    is_local = "//127.0.0.1:" in os.environ.get(
-        "AWS_ENDPOINT_URL", ""
-    )  # the CDK's command line deploys to the local cloud
-    print(*describe(name, resolution, findings, is_local=is_local), sep="\n", file=sys.stderr)
-    InferenceStack(
-        app,
-        name,
-        resolution=resolution,
-        sources=Sources.of(root),
-        env=cdk.Environment(region=resolution.deployment.region),
-    )
+    print(*describe(name, resolution, findings), sep="\n", file=sys.stderr)
+    InferenceStack(app, name, deployment=resolution, env=cdk.Environment(region=resolution.deployment.region))
 
 
 def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment) -> None:

@@ -11,7 +11,6 @@ from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.portable.code.assets import Code
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
-from llm_hosting.sources import Sources
 from slipway_stacks.account_settings_stack import AccountSettingsStack
 from slipway_stacks.inference_stack import InferenceStack
 
@@ -23,7 +22,6 @@ def render(
     scope: Construct,
     name: str,
     resolution: Resolution,
-    sources: Sources,
     values: Mapping[str, str] | None = None,
     code: Code = "inline",
 ) -> PortableTemplate:
@@ -32,7 +30,7 @@ def render(
     values: known values of parameters. code: where the functions' code is. Raises InlineCodeError.
     """
     stage = cdk.Stage(scope, _STAGE)
-    InferenceStack(stage, name, resolution=resolution, sources=sources, stack_name=name)
+    InferenceStack(stage, name, deployment=resolution, stack_name=name)
     path = _synthesized(stage, name)
     return portable_template(json.loads(path.read_text()), name, resolution, _assets(path), values or {}, code)
 

@@ -16,7 +16,7 @@ FOLDERS = ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
 # Each place, and what it derives from the mode.
 PLACES = {
     "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
-    "stacks/slipway_stacks/inference_stack.py": "the construct, of the table in hosting_modes.py",
+    "constructs/llm_hosting/service/llm_service.py": "the construct, of the table in hosting_modes.py",
     "lambda_src/inference_api/shared/settings.py": "properties of `Settings`, for all functions",
     "slipway/hosting/hosting.py": "the class for the operator's verbs: Endpoint or Machines",
     "constructs/llm_hosting/playground/serve.py": "whether streams are shown; the page's function shares no code",

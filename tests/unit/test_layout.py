@@ -49,7 +49,8 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.fleets": {*JUDGES, "llm_hosting.portable"},
     **{name: {*API_FACTS, "llm_hosting.deployment"} for name in API_FACTS},
     **{name: {*CDK, *FACTS, *API_FACTS, *CONSTRUCTS, *PLACES} for name in CONSTRUCTS},
-    "slipway_stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED},
+    "llm_hosting.service": {*CDK, *API_FACTS, *CONSTRUCTS, *JUDGES},
+    "slipway_stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED, "llm_hosting.service"},
     "inference_api.shared.error_codes": set(),
     **{name: {"inference_api", *ROWS} for name in ROWS},
     "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
@@ -60,7 +61,7 @@ ALLOWED: dict[str, set[str]] = {
         *API_FACTS,
         *RENDERED,
         "llm_hosting",
-        *(*CDK, "slipway_stacks"),  # of `render`, which synthesizes
+        *(*CDK, "slipway_stacks", "llm_hosting.service"),  # for `from slipway import ...`, and for `render`
         "inference_api.shared.error_codes",
         *ROWS,
     },
@@ -177,7 +178,7 @@ def test_no_folders_import_each_other_in_a_circle() -> None:
     ("module", "planted"),
     [
         ("inference_api.machines.rows", "from inference_api.jobs.service import jobs"),
-        ("llm_hosting.unique_name", "from llm_hosting.api.keys import ApiKeys"),
+        ("llm_hosting.surroundings", "from llm_hosting.api.keys import ApiKeys"),
         ("local_cloud.emulator.core.clock", "from local_cloud.emulator.installation import install"),
         ("slipway.shared.table", "import slipway.__main__"),
         ("simulation.aws.s3", "from simulation.world.world import World"),

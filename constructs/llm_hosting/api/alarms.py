@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ..alarm_group import AlarmGroup
@@ -26,10 +27,11 @@ class ApiAlarms(AlarmGroup):
         construct_id: str,
         *,
         settings: Alarms,
+        topic: sns.ITopic | None,
         server_errors: cloudwatch.Metric,
         functions: Sequence[lambda_.Function],
     ) -> None:
-        super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
+        super().__init__(scope, construct_id, topic=topic)
         self.add("ServerErrors", server_errors, settings.error_rate, periods=3, breaching=2)
         throttles = {
             f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)

@@ -3,19 +3,17 @@
 import json
 from collections.abc import Mapping
 
-import aws_cdk as cdk
-
 from ..catalog.engines import engine
 from ..deployment.model import Deployment
 from ..resolution import Resolution
 
 
 def function_environment(
-    resolution: Resolution, of_mode: Mapping[str, str], of_jobs: Mapping[str, str] | None
+    name: str, resolution: Resolution, of_mode: Mapping[str, str], of_jobs: Mapping[str, str] | None
 ) -> dict[str, str]:
     """Return the variables of a deployment's functions.
 
-    of_mode: the variables that the hosting mode adds.
+    name: the name of the service. of_mode: the variables that the hosting mode adds.
     of_jobs: the variables of the JobStore; None if the deployment takes no jobs.
     """
     deployment = resolution.deployment
@@ -32,7 +30,7 @@ def function_environment(
     if of_jobs is None:
         return variables
     return variables | {
-        "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME,
+        "DEPLOYMENT_NAME": name,
         **of_jobs,
         "JOB_SETTINGS": _compact(_job_settings(deployment)),
     }

@@ -11,6 +11,7 @@ from .. import DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..deployment.model import Api, Logs
 from ..log_group import LogGroup
+from ..surroundings import Surroundings
 
 _ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
 
@@ -20,7 +21,7 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 
 @dataclass(frozen=True)
 class Handlers:
-    """The code, environment, settings and logs that all functions of a deployment share.
+    """What all functions of a deployment share: code, environment, settings, logs, surroundings.
 
     package: the Python package of the handlers, with a dot after it.
     """
@@ -29,6 +30,7 @@ class Handlers:
     environment: dict[str, str]
     settings: Api
     log_settings: Logs
+    surroundings: Surroundings
     package: str = "inference_api.handlers."
 
 
@@ -63,9 +65,10 @@ class HandlerFunction(Construct):
             self,
             "LogGroup",
             retention_in_days=handlers.log_settings.retention_in_days,
+            key=handlers.surroundings.log_key,
             removal_policy=cdk.RemovalPolicy.RETAIN,
         )
-        cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        cdk.Tags.of(log_group).add(DEPLOYMENT_TAG, handlers.surroundings.name)
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         # AWSLambdaBasicExecutionRole would let it write to every log group of the account.
         log_group.grant_write(role)
@@ -79,6 +82,7 @@ class HandlerFunction(Construct):
             code=handlers.code,
             timeout=timeout,
             environment=handlers.environment,
+            environment_encryption=handlers.surroundings.data_key,
             role=role,
             log_group=log_group,
             recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
@@ -86,6 +90,7 @@ class HandlerFunction(Construct):
             runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
+        handlers.surroundings.grant_data_key(role)
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
         acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
         if settings.tracing:

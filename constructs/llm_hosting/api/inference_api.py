@@ -6,7 +6,6 @@ from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -65,6 +64,7 @@ _REACHES_NOTHING = (
     "A fixed 404 for paths that are no route: no function and no data stand behind it, and with an authorizer a "
     "misspelt path would look like a wrong key."
 )
+_EVERY_ROUTE = "A caller of the API may call all its routes; each shows a caller only what belongs to that caller."
 _NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to the caller."
 _NO_USER_POOL = {
     "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
@@ -75,6 +75,8 @@ _NO_USER_POOL = {
 
 class InferenceApi(Construct):
     """A regional REST API. `url` ends with a slash.
+
+    rest_api: the API itself. access_log_group: None = the deployment has no access logs.
 
     routes: the routes that `add_routes` adds.
     """
@@ -93,11 +95,12 @@ class InferenceApi(Construct):
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
         self._routes = routes
         self._streaming: list[lambda_.Function] = []
+        self.access_log_group: LogGroup | None = None
         takes_files = any(each.id == "createFile" for each in routes)
-        self._api = apigateway.RestApi(
+        self.rest_api = apigateway.RestApi(
             self,
             "RestApi",
-            rest_api_name=cdk.Aws.STACK_NAME,
+            rest_api_name=handlers.surroundings.name,
             endpoint_types=[apigateway.EndpointType.REGIONAL],
             cloud_watch_role=False,  # an account and region has only one, in the stack slipway-account-settings
             deploy_options=self._stage_options(),
@@ -105,13 +108,13 @@ class InferenceApi(Construct):
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
             binary_media_types=["multipart/form-data"] if takes_files else None,
         )
-        resource = self._api.node.default_child  # the L2 construct has neither property
+        resource = self.rest_api.node.default_child  # the L2 construct has neither property
         resource.security_policy = _SECURITY_POLICY
         resource.endpoint_access_mode = "STRICT"  # the server name of the TLS handshake must be the API's host
-        self._api.node.try_remove_child("Endpoint")  # the CDK adds an output that repeats ApiUrl
+        self.rest_api.node.try_remove_child("Endpoint")  # the CDK adds an output that repeats ApiUrl
         responses = gateway_responses(settings, routes)
         for response in responses:
-            self._api.add_gateway_response(
+            self.rest_api.add_gateway_response(
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
                 status_code=response.status and str(response.status),
@@ -120,7 +123,7 @@ class InferenceApi(Construct):
             )
         self._keys: ApiKeys | None = None
         if settings.auth == "api-key":
-            self._keys = ApiKeys(self, "Keys", api=self._api, settings=settings, handlers=handlers)
+            self._keys = ApiKeys(self, "Keys", api=self.rest_api, settings=settings, handlers=handlers)
         if settings.auth != "iam":
             (unknown,) = (each for each in responses if each.kind == UNKNOWN_ROUTE)
             self._answer_unknown_routes(unknown)
@@ -129,7 +132,7 @@ class InferenceApi(Construct):
     @property
     def url(self) -> str:
         """The URL of the API, with a slash at its end."""
-        url: str = self._api.url
+        url: str = self.rest_api.url
         return url
 
     @property
@@ -137,10 +140,19 @@ class InferenceApi(Construct):
         """The stack's own key; None if the API takes no keys."""
         return self._keys and self._keys.own
 
-    def metric_server_errors(self) -> cloudwatch.Metric:
-        """Return the share of requests that were answered with 5XX."""
-        return self._api.deployment_stage.metric_server_error(
-            statistic=cloudwatch.Stats.AVERAGE, period=cdk.Duration.minutes(1)
+    def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let a principal call every route. Raises ValueError unless callers sign their requests."""
+        auth = self._settings.auth
+        if auth != "iam":
+            advice = {"api-key": "give its callers a key", "none": "everybody may call it"}[auth]
+            raise ValueError(f"{self.node.path}: no grant lets callers in with api.auth: {auth}; {advice}.")
+        own = cdk.Stack.of(self).get_logical_id(self.rest_api.node.default_child)
+        api = f"arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<{own}>"
+        acknowledge(grantee.grant_principal, {f"AwsSolutions-IAM5[Resource::{api}/{_STAGE}/*/*]": _EVERY_ROUTE})
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["execute-api:Invoke"],
+            resource_arns=[self.rest_api.arn_for_execute_api("*", "/*", _STAGE)],
         )
 
     def add_function(
@@ -175,7 +187,7 @@ class InferenceApi(Construct):
     def add_routes(self, functions: Mapping[str, lambda_.Function]) -> None:
         """Add all routes of the API. functions: the functions by their names in the table of routes."""
         for each in self._routes:
-            route = self._api.root.resource_for_path(each.path).add_method(
+            route = self.rest_api.root.resource_for_path(each.path).add_method(
                 each.method,
                 self._integration(functions[each.function]),
                 **self._authorization(takes_bearer=each.openai),
@@ -185,7 +197,7 @@ class InferenceApi(Construct):
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """Add a GET route without authorization. reason: why that is safe, for cdk-nag."""
         open_ = {"authorization_type": apigateway.AuthorizationType.NONE, "api_key_required": False}
-        route = self._api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
+        route = self.rest_api.root.resource_for_path(path).add_method("GET", self._integration(function), **open_)
         acknowledge(route, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), reason))
 
     def _answer_unknown_routes(self, answer: GatewayResponse) -> None:
@@ -207,7 +219,7 @@ class InferenceApi(Construct):
             ],
         )
         declared = apigateway.MethodResponse(status_code=status, response_parameters=dict.fromkeys(headers, False))
-        root = self._api.root
+        root = self.rest_api.root
         for resource in (root, root.add_resource("{unknown+}")):  # the catch-all route does not match the root itself
             method = resource.add_method(
                 "ANY",
@@ -232,7 +244,7 @@ class InferenceApi(Construct):
             function.add_permission(
                 _PERMISSION,
                 principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
-                source_arn=self._api.arn_for_execute_api("*", "/*", _STAGE),
+                source_arn=self.rest_api.arn_for_execute_api("*", "/*", _STAGE),
             )
         if streams:
             options = apigateway.IntegrationOptions(
@@ -247,9 +259,9 @@ class InferenceApi(Construct):
     def _stage_options(self) -> apigateway.StageOptions:
         destination = log_format = None
         if self._settings.access_logs:
-            destination = apigateway.LogGroupLogDestination(
-                LogGroup(self, "AccessLogs", retention_in_days=self._log_settings.retention_in_days)
-            )
+            key, days = self._handlers.surroundings.log_key, self._log_settings.retention_in_days
+            self.access_log_group = LogGroup(self, "AccessLogs", retention_in_days=days, key=key)
+            destination = apigateway.LogGroupLogDestination(self.access_log_group)
             fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
             log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
         return apigateway.StageOptions(
@@ -262,14 +274,14 @@ class InferenceApi(Construct):
         )
 
     def _acknowledge(self) -> None:
-        acknowledge(self._api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
+        acknowledge(self.rest_api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
         reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
         if not self._settings.access_logs:
             findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
             reasons |= dict.fromkeys(findings, "api.access_logs is switched off in this deployment.")
         if not self._settings.tracing:
             reasons["Serverless-APIGWXrayEnabled"] = TRACING_IS_OFF
-        acknowledge(self._api.deployment_stage, reasons)
+        acknowledge(self.rest_api.deployment_stage, reasons)
 
     def _acknowledge_auth(self, method: apigateway.Method) -> None:
         auth = self._settings.auth

@@ -6,6 +6,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
+from ..surroundings import Surroundings
 
 
 class KeyUsageTable(Construct):
@@ -14,14 +15,15 @@ class KeyUsageTable(Construct):
     environment: the variable for functions that count usage. outputs: the stack's outputs.
     """
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, surroundings: Surroundings) -> None:
         super().__init__(scope, construct_id)
+        self._surroundings = surroundings
         self._table = dynamodb.Table(
             self,
             "Table",
             partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key that AWS owns, so that no call asks KMS
+            **surroundings.table_encryption,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
@@ -30,7 +32,7 @@ class KeyUsageTable(Construct):
         )
         self.environment = {"USAGE_TABLE": self._table.table_name}
         self.outputs = {"UsageTable": self._table.table_name}
-        cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
+        cdk.Tags.of(self).add(DEPLOYMENT_TAG, surroundings.name)
         cdk.Tags.of(self._table).add(CONTENT_TAG, "usage")
 
     def grant_count(self, grantee: iam.IGrantable) -> None:
@@ -38,3 +40,4 @@ class KeyUsageTable(Construct):
         iam.Grant.add_to_principal(
             grantee=grantee, actions=["dynamodb:UpdateItem"], resource_arns=[self._table.table_arn]
         )
+        self._surroundings.grant_data_key(grantee)

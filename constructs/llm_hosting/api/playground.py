@@ -33,7 +33,7 @@ class Playground(Construct):
         handlers: Handlers,
     ) -> None:
         super().__init__(scope, construct_id)
-        variables = handlers.environment | {"AUTH": auth, "DEPLOYMENT_NAME": cdk.Aws.STACK_NAME}
+        variables = handlers.environment | {"AUTH": auth, "DEPLOYMENT_NAME": handlers.surroundings.name}
         code = lambda_.Code.from_asset(str(files("llm_hosting") / "playground"), exclude=["**/__pycache__"])
         function = HandlerFunction(
             self,

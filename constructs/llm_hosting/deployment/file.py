@@ -38,10 +38,10 @@ DEPENDANTS: dict[Location, tuple[Location, ...]] = {
 class DeploymentError(Exception):
     """A deployment that can't be used; `problems` holds one sentence per problem."""
 
-    def __init__(self, path: Path, problems: Sequence[str]) -> None:
+    def __init__(self, subject: Path | str, problems: Sequence[str]) -> None:
         self.problems = list(problems)
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        super().__init__(f"{path} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
+        super().__init__(f"{subject} is refused: {count}\n" + "\n".join(f"  - {problem}" for problem in self.problems))
 
 
 class Parsed(NamedTuple):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ..alarm_group import AlarmGroup
@@ -41,9 +42,9 @@ class EndpointAlarms(AlarmGroup):
         *,
         dimensions: dict[str, str],
         specs: Sequence[AlarmSpec],
-        topic_arn: str | None,
+        topic: sns.ITopic | None,
     ) -> None:
-        super().__init__(scope, construct_id, topic_arn=topic_arn)
+        super().__init__(scope, construct_id, topic=topic)
         for spec in specs:
             metric = cloudwatch.Metric(
                 namespace=_NAMESPACE,

@@ -12,6 +12,7 @@ from constructs import Construct
 from ..deployment.model import Alarms, Hosting
 from ..jobs.store import JobStore
 from ..resolution import Resolution
+from ..surroundings import Surroundings
 from .alarms import AlarmSpec
 from .hosted_model import HostedModel
 
@@ -20,6 +21,7 @@ class AsyncEndpoint(Construct):
     """An asynchronous endpoint.
 
     environment: variables for the functions that call it. outputs: the stack's outputs.
+    role, log_group: of its containers. alarms: those that notify, by their ids.
     topics: SageMaker announces each successful attempt on the first and each failed one on the second.
     """
 
@@ -30,21 +32,25 @@ class AsyncEndpoint(Construct):
         *,
         resolution: Resolution,
         model_handler: Path | None,
+        surroundings: Surroundings,
         store: JobStore,
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
         hosting, self._store = deployment.hosting, store
-        self.topics = [self._create_topic("Success"), self._create_topic("Failure")]
+        self.topics = [self._create_topic(name, surroundings) for name in ("Success", "Failure")]
         self._hosted = HostedModel(
             self,
             "Default",  # adds nothing to logical ids
             resolution=resolution,
             model_handler=model_handler,
+            surroundings=surroundings,
             alarms=_alarms(deployment.alarms),
-            asynchronous=self._configuration(hosting, store),
+            asynchronous=self._configuration(hosting, store, surroundings),
         )
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
+        self.name, self.role = self._hosted.name, self._hosted.role
+        self.log_group, self.alarms = self._hosted.log_group, self._hosted.alarms
         store.grant_serve(self._hosted.role)
         self._hosted.role.allow_publishing([topic.topic_arn for topic in self.topics])
         if hosting.instance_count.is_scaled:
@@ -62,27 +68,37 @@ class AsyncEndpoint(Construct):
         """Let a principal read this endpoint's status."""
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
 
-    def create_last(self) -> None:
-        """Create the endpoint after all else in the stack."""
-        self._hosted.create_endpoint_last()
+    def metric_model_latency(self) -> cloudwatch.Metric:
+        """Return the time that the container takes for an invocation, in microseconds."""
+        return self._hosted.metric_model_latency()
+
+    def create_last(self, service: Construct) -> None:
+        """Create the endpoint after all else of the service."""
+        self._hosted.create_endpoint_last(service)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""
+        return self._metric("ApproximateAgeOfOldestRequest")
+
+    def metric_backlog(self) -> cloudwatch.Metric:
+        """Return the number of jobs in SageMaker's queue and in the containers."""
+        return self._metric("ApproximateBacklogSize")
+
+    def _metric(self, name: str) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace="AWS/SageMaker",
-            metric_name="ApproximateAgeOfOldestRequest",
-            dimensions_map={"EndpointName": self._hosted.name},
+            metric_name=name,
+            dimensions_map={"EndpointName": self.name},
             statistic=cloudwatch.Stats.MAXIMUM,
             period=Duration.minutes(1),
         )
 
-    def _create_topic(self, construct_id: str) -> sns.Topic:
-        # Without a KMS key: a message holds no text, only the job, its objects and a status. With a key, announcements
-        # would also depend on the key's policy.
-        return sns.Topic(self, construct_id, enforce_ssl=True)
+    def _create_topic(self, construct_id: str, surroundings: Surroundings) -> sns.Topic:
+        # Usually without a key: a message holds no text, only the job, its objects and a status.
+        return sns.Topic(self, construct_id, enforce_ssl=True, master_key=surroundings.data_key)
 
     def _configuration(
-        self, hosting: Hosting, store: JobStore
+        self, hosting: Hosting, store: JobStore, surroundings: Surroundings
     ) -> sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty:
         success, failure = self.topics
         config = sagemaker.CfnEndpointConfig
@@ -91,6 +107,7 @@ class AsyncEndpoint(Construct):
                 max_concurrent_invocations_per_instance=hosting.scaling.concurrent_requests_per_instance
             ),
             output_config=config.AsyncInferenceOutputConfigProperty(
+                kms_key_id=surroundings.data_key and surroundings.data_key.key_arn,
                 # With a slash, so that all that SageMaker appends to the path stays below the role's permission.
                 s3_output_path=f"{store.location('output')}/",
                 s3_failure_path=store.location("failure"),

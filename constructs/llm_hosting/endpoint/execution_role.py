@@ -8,11 +8,27 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Deployment
+from ..deployment.model import Model
 from ..log_group import LogGroup
 from ..weights.staged_weights import reading_weights
 from .container_image import ContainerImage
 from .model_archive import ModelArchive
+
+_INTERFACES = (
+    "CreateNetworkInterface",
+    "CreateNetworkInterfacePermission",
+    "DeleteNetworkInterface",
+    "DeleteNetworkInterfacePermission",
+    "DescribeDhcpOptions",
+    "DescribeNetworkInterfaces",
+    "DescribeSecurityGroups",
+    "DescribeSubnets",
+    "DescribeVpcs",
+)
+_ANY_INTERFACE = (
+    "SageMaker's guide gives these actions on every resource: interfaces get their ids when an instance starts, and "
+    "the actions that describe know no narrower resource."
+)
 
 
 class ExecutionRole(iam.Role):
@@ -45,17 +61,20 @@ class ExecutionRole(iam.Role):
         )
         acknowledge(self, {"AwsSolutions-IAM5[Resource::*]": reason})
 
-    def allow_artefacts(self, deployment: Deployment, image: ContainerImage, archive: ModelArchive | None) -> None:
+    def allow_artefacts(
+        self, model: Model, volume_key: str | None, image: ContainerImage, archive: ModelArchive | None
+    ) -> None:
         """Let SageMaker fetch and decrypt the image and the model data.
 
         Other artefacts get another policy instead of a changed one. CloudFormation creates it before it updates the
         endpoint and deletes the old one afterwards, so that old and new instances can start during the update.
         """
-        statements = [*image.pull_statements(), *reading_weights(self, deployment.model)]
+        statements = [*image.pull_statements(), *reading_weights(self, model)]
         if archive:
             statements.append(archive.read_statement())
-        if key := deployment.hosting.volume_kms_key_arn:  # the key's own policy must allow it, too
-            statements.append(_statement(["kms:CreateGrant"], key, {"Bool": {"kms:GrantIsForAWSResource": "true"}}))
+        if volume_key:  # the key's own policy must allow it, too
+            for_aws: dict[str, object] = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+            statements.append(_statement(["kms:CreateGrant"], volume_key, for_aws))
         content = cdk.Stack.of(self).resolve([statement.to_statement_json() for statement in statements])
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
         iam.Policy(self, f"Artefacts{digest}", statements=statements, roles=[self])
@@ -63,6 +82,12 @@ class ExecutionRole(iam.Role):
     def allow_publishing(self, topic_arns: list[str]) -> None:
         """Let SageMaker announce results on these topics."""
         self.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=topic_arns))
+
+    def allow_network_interfaces(self) -> None:
+        """Let SageMaker connect the containers to subnets (SageMaker Developer Guide, "CreateModel API")."""
+        policy = iam.Policy(self, "Network", roles=[self])
+        policy.add_statements(_statement([f"ec2:{action}" for action in _INTERFACES], "*"))
+        acknowledge(policy, {"AwsSolutions-IAM5[Resource::*]": _ANY_INTERFACE})
 
     def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
         self.add_to_policy(_statement(actions, resource, conditions))

@@ -14,7 +14,8 @@ from ..deployment.model import Hosting, InstanceCount, Logs, Model
 from ..log_group import LogGroup
 from ..resolution import Resolution
 from ..resolution.variant_weight import variant_weight
-from ..unique_name import unique_name
+from ..security_group import SecurityGroup
+from ..surroundings import Surroundings
 from .alarms import AlarmSpec, EndpointAlarms
 from .container_image import ContainerImage
 from .execution_role import ExecutionRole
@@ -31,6 +32,7 @@ class HostedModel(Construct):
     name: `<stack name>-<8 hex characters of the stack id>`. It is known before the endpoint exists, so that role, log
     group and alarms can name it, and it differs for each stack, so that nothing collides.
     environment: variables for the functions that call the endpoint. outputs: the stack's outputs.
+    alarms: those that notify, by their ids.
 
     model_handler: the folder of a handler, model.py; None = the image's own code serves.
     alarms: all notify. Some of them, and the share of failed calls, also roll a bad update back.
@@ -44,14 +46,18 @@ class HostedModel(Construct):
         *,
         resolution: Resolution,
         model_handler: Path | None,
+        surroundings: Surroundings,
         alarms: Sequence[AlarmSpec],
         asynchronous: sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
-        self._hosting = deployment.hosting
-        self.name = unique_name()
-        dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        self._hosting, self._surroundings = deployment.hosting, surroundings
+        self._volume_key = surroundings.volume_key(
+            deployment.hosting.volume_kms_key_arn, takes_key=resolution.volume_takes_key
+        )
+        self.name = surroundings.unique_name
+        self._dimensions = dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self.log_group = self._create_log_group(deployment.logs)
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         if self._hosting.detailed_observability:
@@ -59,7 +65,7 @@ class HostedModel(Construct):
         image = ContainerImage(self, "Image", image=resolution.image)
         archive = self._create_archive(model_handler, resolution)
         self.role = ExecutionRole(self, "Role", log_group=self.log_group)
-        self.role.allow_artefacts(deployment, image, archive)
+        self.role.allow_artefacts(deployment.model, self._volume_key, image, archive)
         sagemaker_model = self._create_model(image, _data(archive, deployment.model), resolution)
         configuration = self._create_configuration(sagemaker_model, resolution, asynchronous)
         configuration_name = configuration.attr_endpoint_config_name
@@ -68,20 +74,20 @@ class HostedModel(Construct):
             "ENDPOINT_CONFIGURATION": configuration_name,
             "ENDPOINT_URL": self._url,
         }
-        told = EndpointAlarms(
-            self, "Alarms", dimensions=dimensions, specs=alarms, topic_arn=deployment.alarms.topic_arn
-        )
+        told = EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic=surroundings.alarm_topic)
         if deployment.alarms.idle_in_hours:
             idle = told.add_idle(dimensions, deployment.alarms.idle_in_hours)
             self.outputs["IdleAlarm"] = idle.alarm_name
+        self.alarms = told.alarms
         # Bound to the new configuration: alarms on the whole endpoint would also stop an update that repairs it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic_arn=None)
+        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic=None)
         rollback.add_model_failures(configuration_name, deployment.alarms.error_rate)
-        self._endpoint = self._create_endpoint(configuration, rollback.alarms)
+        guarding = list(rollback.alarms.values())
+        self._endpoint = self._create_endpoint(configuration, guarding)
         self._scaling: EndpointScaling | None = None
-        self._allow_reading(rollback.alarms)
+        self._allow_reading(guarding)
 
     @property
     def arn(self) -> str:
@@ -99,6 +105,16 @@ class HostedModel(Construct):
         region = cdk.Aws.REGION
         return f"https://{region}.console.aws.amazon.com/sagemaker/home?region={region}#/endpoints/{self.name}"
 
+    def metric_model_latency(self) -> cloudwatch.Metric:
+        """Return the time that the container takes for an invocation, in microseconds."""
+        return cloudwatch.Metric(
+            namespace="AWS/SageMaker",
+            metric_name="ModelLatency",
+            dimensions_map=self._dimensions,
+            statistic=cloudwatch.Stats.percentile(99),
+            period=cdk.Duration.minutes(1),
+        )
+
     def add_scaling(self, construct_id: str) -> EndpointScaling:
         """Scale the number of instances automatically."""
         self._scaling = EndpointScaling(
@@ -107,16 +123,16 @@ class HostedModel(Construct):
         self._scaling.node.add_dependency(self._endpoint)  # created after the endpoint and deleted before it
         return self._scaling
 
-    def create_endpoint_last(self) -> None:
-        """Create the endpoint after everything else in the stack but its scaling, and delete it before them.
+    def create_endpoint_last(self, service: Construct) -> None:
+        """Create the endpoint after everything else of the service but its scaling, and delete it before them.
 
         Otherwise a failure elsewhere could roll the stack back while the endpoint is `Creating`. SageMaker then refuses
         to delete it, the stack ends as ROLLBACK_FAILED, and the instances go on billing.
         """
         scope, later = self, [self._endpoint, self._scaling]
-        while True:  # everything beside the endpoint, at each level up to the stack
+        while True:  # everything beside the endpoint, at each level up to the service
             self._endpoint.node.add_dependency(*(each for each in scope.node.children if each not in later))
-            if isinstance(scope, cdk.Stack):
+            if scope is service:
                 return
             scope, later = scope.node.scope, [scope]
 
@@ -129,10 +145,11 @@ class HostedModel(Construct):
             self,
             "LogGroup",
             retention_in_days=settings.retention_in_days,
+            key=self._surroundings.log_key,
             name=f"{ENDPOINT_LOGS}{self.name}",
             removal_policy=cdk.RemovalPolicy.RETAIN,  # kept, because it holds the reason of a failed start
         )
-        _tag(log_group)
+        self._tag(log_group)
         return log_group
 
     def _create_archive(self, handler: Path | None, resolution: Resolution) -> ModelArchive | None:
@@ -151,11 +168,22 @@ class HostedModel(Construct):
             primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
                 image=image.uri, environment=resolution.environment, model_data_source=data
             ),
+            vpc_config=self._vpc_config(),
         )
         # SageMaker checks the role's permissions when it creates the model; a reference would not wait for the policy.
         sagemaker_model.node.add_dependency(self.role)
-        _outlive_replacement(sagemaker_model)
+        self._outlive_replacement(sagemaker_model)
         return sagemaker_model
+
+    def _vpc_config(self) -> sagemaker.CfnModel.VpcConfigProperty | None:
+        network = self._surroundings.network
+        if network is None:
+            return None
+        self.role.allow_network_interfaces()
+        group = SecurityGroup(self, "SecurityGroup", vpc_id=network.vpc_id)
+        return sagemaker.CfnModel.VpcConfigProperty(
+            security_group_ids=[group.attr_group_id], subnets=network.subnet_ids
+        )
 
     def _create_configuration(
         self,
@@ -169,7 +197,7 @@ class HostedModel(Construct):
         configuration = sagemaker.CfnEndpointConfig(
             self,
             "Configuration",
-            kms_key_id=hosting.volume_kms_key_arn,
+            kms_key_id=self._volume_key,
             async_inference_config=asynchronous,
             # SageMaker's default is true, which costs money, so the template always says it.
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
@@ -192,7 +220,7 @@ class HostedModel(Construct):
                 )
             ],
         )
-        _outlive_replacement(configuration)
+        self._outlive_replacement(configuration)
         return configuration
 
     def _create_endpoint(
@@ -225,7 +253,9 @@ class HostedModel(Construct):
             exclude_retained_variant_properties=_not_retained(hosting.instance_count),
         )
         endpoint.node.add_dependency(self.log_group)
-        _tag(endpoint)
+        if self._surroundings.network:
+            endpoint.node.add_dependency(self._surroundings.network.connected)
+        self._tag(endpoint)
         return endpoint
 
     def _allow_reading(self, alarms: Sequence[cloudwatch.Alarm]) -> None:
@@ -235,6 +265,18 @@ class HostedModel(Construct):
             actions=["cloudwatch:DescribeAlarms"], resources=[alarm.alarm_arn for alarm in alarms]
         )
         self._endpoint.node.add_dependency(iam.Policy(self, "WatchAlarms", statements=[statement], roles=[self.role]))
+
+    def _outlive_replacement(self, resource: cdk.CfnResource) -> None:
+        """Keep replaced resources: SageMaker may have rolled back to them although CloudFormation reports success.
+
+        terraform-provider-aws#48997, #39099 and #46663. `slipway purge` removes the unused ones.
+        """
+        resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+        resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both policies
+        self._tag(resource)
+
+    def _tag(self, resource: Construct) -> None:
+        cdk.Tags.of(resource).add(DEPLOYMENT_TAG, self._surroundings.name)
 
 
 def _data(archive: ModelArchive | None, model: Model) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
@@ -246,20 +288,6 @@ def _data(archive: ModelArchive | None, model: Model) -> sagemaker.CfnModel.Mode
 def _source(uri: str, data_type: str, compression: str) -> sagemaker.CfnModel.ModelDataSourceProperty:
     location = sagemaker.CfnModel.S3DataSourceProperty(s3_uri=uri, s3_data_type=data_type, compression_type=compression)
     return sagemaker.CfnModel.ModelDataSourceProperty(s3_data_source=location)
-
-
-def _outlive_replacement(resource: cdk.CfnResource) -> None:
-    """Keep replaced resources: SageMaker may have rolled back to them although CloudFormation reports success.
-
-    terraform-provider-aws#48997, #39099 and #46663. `slipway purge` removes the unused ones.
-    """
-    resource.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
-    resource.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE  # cfn-lint wants both policies
-    _tag(resource)
-
-
-def _tag(resource: Construct) -> None:
-    cdk.Tags.of(resource).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
 
 
 def _not_retained(count: InstanceCount) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:

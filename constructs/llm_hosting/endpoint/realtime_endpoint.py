@@ -8,6 +8,7 @@ from constructs import Construct
 
 from ..deployment.model import Alarms
 from ..resolution import Resolution
+from ..surroundings import Surroundings
 from .alarms import AlarmSpec
 from .hosted_model import HostedModel
 
@@ -18,6 +19,7 @@ class RealtimeEndpoint(Construct):
     """A real-time endpoint.
 
     environment: variables for the functions that call it. outputs: the stack's outputs.
+    role, log_group: of its containers. alarms: those that notify, by their ids.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class RealtimeEndpoint(Construct):
         *,
         resolution: Resolution,
         model_handler: Path | None,
+        surroundings: Surroundings,
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
@@ -35,9 +38,12 @@ class RealtimeEndpoint(Construct):
             "Default",  # adds nothing to logical ids
             resolution=resolution,
             model_handler=model_handler,
+            surroundings=surroundings,
             alarms=_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
         )
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
+        self.name, self.role = self._hosted.name, self._hosted.role
+        self.log_group, self.alarms = self._hosted.log_group, self._hosted.alarms
         if deployment.hosting.instance_count.is_scaled:
             self._hosted.add_scaling("Scaling").follow_requests_in_flight()
 
@@ -56,9 +62,13 @@ class RealtimeEndpoint(Construct):
         """Let a principal read this endpoint's status."""
         self._hosted.grant(grantee, "sagemaker:DescribeEndpoint")
 
-    def create_last(self) -> None:
-        """Create the endpoint after all else in the stack."""
-        self._hosted.create_endpoint_last()
+    def metric_model_latency(self) -> cloudwatch.Metric:
+        """Return the time that the container takes for an invocation, in microseconds."""
+        return self._hosted.metric_model_latency()
+
+    def create_last(self, service: Construct) -> None:
+        """Create the endpoint after all else of the service."""
+        self._hosted.create_endpoint_last(service)
 
 
 def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:

@@ -14,6 +14,7 @@ from ..jobs.queue import FAILURES_GO_BACK, JobQueue
 from ..jobs.store import JobStore
 from ..resolution import Resolution
 from ..sources import Sources
+from ..surroundings import Surroundings
 
 _RECORD_TIMEOUT = Duration.seconds(30)
 _RESULT_DELAY_IN_SECONDS = 300  # a lost message is no loss: the sweeper ends its job later
@@ -31,16 +32,21 @@ class AsyncHosting(Construct):
         *,
         resolution: Resolution,
         sources: Sources,
+        surroundings: Surroundings,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses an asynchronous endpoint without jobs"
         self._deployment, self._store = resolution.deployment, store
         handler = sources.model_handler(resolution.deployment.serving.handler)
-        self._endpoint = AsyncEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler, store=store)
-        self.queue = JobQueue(self, "ResultQueue", timeout=_RECORD_TIMEOUT)
+        self._endpoint = AsyncEndpoint(
+            self, "Endpoint", resolution=resolution, model_handler=handler, surroundings=surroundings, store=store
+        )
+        self.queue = JobQueue(self, "ResultQueue", timeout=_RECORD_TIMEOUT, surroundings=surroundings)
         self.environment = self._endpoint.environment | {"JOB_QUEUE_URL": ""}
-        self.outputs = self._endpoint.outputs
+        self.outputs, self.alarms = self._endpoint.outputs, self._endpoint.alarms
+        self.endpoint_name: str | None = self._endpoint.name
+        self.model_role, self.model_log_group = self._endpoint.role, self._endpoint.log_group
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
         """Let a function submit a job and wait for its end."""
@@ -80,10 +86,18 @@ class AsyncHosting(Construct):
         self._endpoint.grant_describe(record)
         alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
 
-    def create_endpoint_last(self) -> None:
-        """Create the endpoint after all else in the stack."""
-        self._endpoint.create_last()
+    def create_endpoint_last(self, service: Construct) -> None:
+        """Create the endpoint after all else of the service."""
+        self._endpoint.create_last(service)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""
         return self._endpoint.metric_oldest_job()
+
+    def metric_waiting_jobs(self) -> cloudwatch.Metric:
+        """Return the number of jobs in SageMaker's queue and in the containers."""
+        return self._endpoint.metric_backlog()
+
+    def metric_model_latency(self) -> cloudwatch.Metric | None:
+        """Return the time that the container takes for an invocation, in microseconds."""
+        return self._endpoint.metric_model_latency()

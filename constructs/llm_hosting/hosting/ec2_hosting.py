@@ -1,5 +1,7 @@
 """`hosting.mode: ec2`: machines that a job starts, that take jobs from a queue, and that stop themselves when idle."""
 
+from collections.abc import Mapping
+
 from aws_cdk import Aws, Duration, RemovalPolicy, Tags
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -18,12 +20,11 @@ from ..machines.machines import Machines
 from ..machines.role import MachineRole
 from ..resolution import Resolution
 from ..sources import Sources
-from ..unique_name import unique_name
+from ..surroundings import Surroundings
 
 _HIDDEN = Duration.seconds(
     30
 )  # the queue hides a message for six times this; a message that comes back while its job runs is deleted
-_FIVE_MINUTES = Duration.minutes(5)
 
 _DESCRIBE_ANYWHERE = "ec2:DescribeInstances knows no narrower resource, and only reads."
 _THESE_MACHINES = (
@@ -44,13 +45,17 @@ class Ec2Hosting(Construct):
         *,
         resolution: Resolution,
         sources: Sources,
+        surroundings: Surroundings,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         assert store, "preflight refuses machines without jobs"
         deployment = resolution.deployment
-        self._hosting, self._store = deployment.hosting, store
-        self.queue = JobQueue(self, "WorkQueue", timeout=_HIDDEN)
+        self._store, self._surroundings = store, surroundings
+        self._volume_key = surroundings.volume_key(
+            deployment.hosting.volume_kms_key_arn, takes_key=resolution.volume_takes_key
+        )
+        self.queue = JobQueue(self, "WorkQueue", timeout=_HIDDEN, surroundings=surroundings)
         self.environment = {
             "ENDPOINT_NAME": "",
             "ENDPOINT_CONFIGURATION": "",
@@ -65,10 +70,11 @@ class Ec2Hosting(Construct):
             self,
             "MachineLogGroup",
             retention_in_days=deployment.logs.retention_in_days,
-            name=f"{MACHINE_LOGS}{unique_name()}",
+            key=surroundings.log_key,
+            name=f"{MACHINE_LOGS}{surroundings.unique_name}",
             removal_policy=RemovalPolicy.RETAIN,  # kept, because it holds the reason of a failed set-up
         )
-        Tags.of(log_group).add(DEPLOYMENT_TAG, Aws.STACK_NAME)
+        Tags.of(log_group).add(DEPLOYMENT_TAG, surroundings.name)
         role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group)
         store.grant_work(role)
         self.queue.grant_receive(role)
@@ -78,11 +84,15 @@ class Ec2Hosting(Construct):
             "Machines",
             resolution=resolution,
             sources=sources,
+            surroundings=surroundings,
             role=role,
-            environment=function_environment(resolution, self.environment, store.environment)
+            environment=function_environment(surroundings.name, resolution, self.environment, store.environment)
             | store.usage_environment
             | {"LOG_GROUP": log_group.log_group_name},
         )
+        self.endpoint_name: str | None = None
+        self.model_role, self.model_log_group = role, log_group
+        self.alarms: Mapping[str, cloudwatch.Alarm] = {}
         self.outputs = {"MachineLogGroup": log_group.log_group_name, "Machines": self._machines.ids}
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
@@ -116,43 +126,38 @@ class Ec2Hosting(Construct):
         iam.Grant.add_to_principal(grantee=tend, actions=["ec2:DescribeInstances"], resource_arns=["*"])
         acknowledge(tend.role, {"AwsSolutions-IAM5[Resource::*]": _DESCRIBE_ANYWHERE})
         self._allow_machines(tend, "ec2:StartInstances", "ec2:StopInstances")
-        alarms.add("MachineStarts", _metric("MachineStartFailures"), 0)
-        alarms.add("Machines", _metric("MachinesUnwell"), 0)
+        alarms.add("MachineStarts", self._surroundings.metric("MachineStartFailures", cloudwatch.Stats.SUM), 0)
+        alarms.add("Machines", self._surroundings.metric("MachinesUnwell", cloudwatch.Stats.SUM), 0)
 
-    def create_endpoint_last(self) -> None:
-        """Create the machines after all else in the stack."""
-        self._machines.create_last()
+    def create_endpoint_last(self, service: Construct) -> None:
+        """Create the machines after all else of the service."""
+        self._machines.create_last(service)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""
         return self.queue.metric_oldest_message()
+
+    def metric_waiting_jobs(self) -> cloudwatch.Metric:
+        """Return the number of jobs in the queue."""
+        return self.queue.metric_waiting()
+
+    def metric_model_latency(self) -> cloudwatch.Metric | None:
+        """Return None: a machine reports no latency."""
+        return None
 
     def _allow_machines(self, grantee: iam.IGrantable, *actions: str) -> None:
         iam.Grant.add_to_principal(
             grantee=grantee,
             actions=list(actions),
             resource_arns=[f"arn:{Aws.PARTITION}:ec2:{Aws.REGION}:{Aws.ACCOUNT_ID}:instance/*"],
-            conditions={"StringEquals": {f"aws:ResourceTag/{DEPLOYMENT_TAG}": Aws.STACK_NAME}},
+            conditions={"StringEquals": {f"aws:ResourceTag/{DEPLOYMENT_TAG}": self._surroundings.name}},
         )
         finding = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*]"
         acknowledge(grantee.grant_principal, {finding: _THESE_MACHINES})
-        if (
-            key := self._hosting.volume_kms_key_arn
-        ):  # EC2 decrypts the volume with a grant that the starter of the machine makes
+        if key := self._volume_key:  # EC2 decrypts the volume with a grant that the starter of the machine makes
             iam.Grant.add_to_principal(
                 grantee=grantee,
                 actions=["kms:CreateGrant"],
                 resource_arns=[key],
                 conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
             )
-
-
-def _metric(name: str) -> cloudwatch.Metric:
-    """Return a metric that `tend_machines` writes to its log with `inference_api.shared.metrics`."""
-    return cloudwatch.Metric(
-        namespace="Slipway",
-        metric_name=name,
-        dimensions_map={"Deployment": Aws.STACK_NAME},
-        statistic=cloudwatch.Stats.SUM,
-        period=_FIVE_MINUTES,
-    )

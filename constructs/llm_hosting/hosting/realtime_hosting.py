@@ -14,6 +14,7 @@ from ..jobs.queue import FAILURES_GO_BACK, JobQueue
 from ..jobs.store import JobStore
 from ..resolution import Resolution
 from ..sources import Sources
+from ..surroundings import Surroundings
 
 _WORK_TIMEOUT = Duration.seconds(90)  # a call of the endpoint may take 60 s
 
@@ -30,16 +31,21 @@ class RealtimeHosting(Construct):
         *,
         resolution: Resolution,
         sources: Sources,
+        surroundings: Surroundings,
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
         self._streams = resolution.streams
         handler = sources.model_handler(resolution.deployment.serving.handler)
-        self._endpoint = RealtimeEndpoint(self, "Endpoint", resolution=resolution, model_handler=handler)
-        self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT) if store else None
+        self._endpoint = RealtimeEndpoint(
+            self, "Endpoint", resolution=resolution, model_handler=handler, surroundings=surroundings
+        )
+        self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT, surroundings=surroundings) if store else None
         self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
-        self.outputs = self._endpoint.outputs
+        self.outputs, self.alarms = self._endpoint.outputs, self._endpoint.alarms
+        self.endpoint_name: str | None = self._endpoint.name
+        self.model_role, self.model_log_group = self._endpoint.role, self._endpoint.log_group
 
     @property
     def queue(self) -> JobQueue:
@@ -92,10 +98,18 @@ class RealtimeHosting(Construct):
         self._endpoint.grant_invoke(work)
         self._endpoint.grant_describe(work)
 
-    def create_endpoint_last(self) -> None:
-        """Create the endpoint after all else in the stack."""
-        self._endpoint.create_last()
+    def create_endpoint_last(self, service: Construct) -> None:
+        """Create the endpoint after all else of the service."""
+        self._endpoint.create_last(service)
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""
         return self.queue.metric_oldest_message()
+
+    def metric_waiting_jobs(self) -> cloudwatch.Metric:
+        """Return the number of jobs in the queue."""
+        return self.queue.metric_waiting()
+
+    def metric_model_latency(self) -> cloudwatch.Metric | None:
+        """Return the time that the container takes for an invocation, in microseconds."""
+        return self._endpoint.metric_model_latency()

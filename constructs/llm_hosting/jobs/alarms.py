@@ -1,13 +1,11 @@
 """Alarms on jobs: dead letters, long waits, failures, jobs ended by the sweeper."""
 
-from aws_cdk import Aws, Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from ..alarm_group import AlarmGroup
 from ..deployment.model import Alarms, Jobs
-
-_FIVE_MINUTES = Duration.minutes(5)
+from ..surroundings import Surroundings
 
 
 class JobAlarms(AlarmGroup):
@@ -20,24 +18,14 @@ class JobAlarms(AlarmGroup):
         *,
         settings: Alarms,
         jobs: Jobs,
+        surroundings: Surroundings,
         oldest_job: cloudwatch.Metric,
         dead_letters: cloudwatch.Metric,
     ) -> None:
-        super().__init__(scope, construct_id, topic_arn=settings.topic_arn)
+        super().__init__(scope, construct_id, topic=surroundings.alarm_topic)
         average, total = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.SUM
         wait_in_seconds = settings.job_wait_in_seconds or jobs.deadline_in_seconds // 2
         self.add("DeadLetters", dead_letters, 0)
         self.add("Waiting", oldest_job, wait_in_seconds)
-        self.add("EndedBySweeper", _metric("JobsEndedBySweeper", total), 0)
-        self.add("Failed", _metric("JobFailed", average), settings.failed_job_rate, periods=3, breaching=2)
-
-
-def _metric(name: str, statistic: str) -> cloudwatch.Metric:
-    """Return a metric that the functions write to their logs with `inference_api.shared.metrics`."""
-    return cloudwatch.Metric(
-        namespace="Slipway",
-        metric_name=name,
-        dimensions_map={"Deployment": Aws.STACK_NAME},
-        statistic=statistic,
-        period=_FIVE_MINUTES,
-    )
+        self.add("EndedBySweeper", surroundings.metric("JobsEndedBySweeper", total), 0)
+        self.add("Failed", surroundings.metric("JobFailed", average), settings.failed_job_rate, periods=3, breaching=2)

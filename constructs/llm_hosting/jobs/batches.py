@@ -1,6 +1,5 @@
 """OpenAI's Files and Batch API: the driver of batches, and an alarm on batches that are stuck."""
 
-import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -10,7 +9,7 @@ from constructs import Construct
 from ..acknowledgement import acknowledge
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import NEXT_CALL, EveryMinute
-from ..deployment.model import Alarms
+from ..surroundings import Surroundings
 from .events import SOURCE, grant_announce
 from .hosting_mode import HostingMode
 from .store import JobStore
@@ -19,17 +18,11 @@ from .store import JobStore
 class Batches(Construct):
     """Batches, each line of which is a job. Their rows are in the job table, their files in the job bucket."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, store: JobStore, alarms: Alarms) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, store: JobStore, surroundings: Surroundings) -> None:
         super().__init__(scope, construct_id)
-        self._store = store
-        stuck = cloudwatch.Metric(
-            namespace="Slipway",
-            metric_name="BatchesStuck",
-            dimensions_map={"Deployment": cdk.Aws.STACK_NAME},
-            statistic=cloudwatch.Stats.SUM,
-            period=cdk.Duration.minutes(5),
-        )
-        AlarmGroup(self, "Alarms", topic_arn=alarms.topic_arn).add("Stuck", stuck, 0, periods=3, breaching=3)
+        self._store, self._deployment = store, surroundings.name
+        self.alarms = AlarmGroup(self, "Alarms", topic=surroundings.alarm_topic)
+        self.alarms.add("Stuck", surroundings.metric("BatchesStuck", cloudwatch.Stats.SUM), 0, periods=3, breaching=3)
 
     def grant_routes(self, short: lambda_.Function) -> None:
         """Let the function of the short routes keep files and announce batches."""
@@ -48,7 +41,7 @@ class Batches(Construct):
             self,
             "WaitingBatch",
             event_pattern=events.EventPattern(
-                source=[SOURCE], detail_type=["Batch Waits"], detail={"deployment": [cdk.Aws.STACK_NAME]}
+                source=[SOURCE], detail_type=["Batch Waits"], detail={"deployment": [self._deployment]}
             ),
             targets=[targets.LambdaFunction(driver, retry_attempts=0)],
         )

@@ -1,5 +1,6 @@
 """The functions of jobs: the one that holds callers, and those that move jobs on."""
 
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -17,7 +18,10 @@ _HOLD_MEMORY_IN_MB = 256  # the function mostly waits, and a waiting function co
 
 
 class JobFunctions(Construct):
-    """The sweeper, the functions that the hosting mode adds, and their alarms."""
+    """The sweeper, the functions that the hosting mode adds, and their alarms.
+
+    alarms: the alarms on jobs and batches, by their ids.
+    """
 
     def __init__(
         self,
@@ -31,19 +35,21 @@ class JobFunctions(Construct):
         hosting: HostingMode,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._store, self._hosting, self._alarm_settings = store, hosting, alarms
+        self._store, self._hosting, self._surroundings = store, hosting, handlers.surroundings
         self._every_minute = EveryMinute(self, "EveryMinute", handlers=handlers)
         alarm_group = JobAlarms(
             self,
             "Alarms",
             settings=alarms,
             jobs=settings,
+            surroundings=handlers.surroundings,
             oldest_job=hosting.metric_oldest_job(),
             dead_letters=hosting.queue.metric_dead_letters(),
         )
         self._every_minute.add_alarm(alarm_group)
         self._add_sweeper()
         hosting.add_functions(self, handlers, alarm_group, self._every_minute)
+        self.alarms: dict[str, cloudwatch.Alarm] = alarm_group.alarms
 
     def add_poll(self, api: InferenceApi) -> lambda_.Function:
         """Add the function that holds callers until a job ends."""
@@ -61,7 +67,8 @@ class JobFunctions(Construct):
 
     def add_batches(self, short: lambda_.Function) -> None:
         """Add OpenAI's Files and Batch API. short: the function of the short routes."""
-        batches = Batches(self, "Batches", store=self._store, alarms=self._alarm_settings)
+        batches = Batches(self, "Batches", store=self._store, surroundings=self._surroundings)
+        self.alarms |= batches.alarms.alarms
         batches.grant_routes(short)
         batches.add_driver(self._every_minute, self._hosting)
 

@@ -10,6 +10,7 @@ from constructs import Construct
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import Handlers
+from ..log_group import LogGroup
 from .queue import JobQueue
 
 
@@ -18,12 +19,19 @@ class HostingMode(Protocol):
 
     generate_handler: the handler of POST /generate. environment: variables for every function.
     outputs: the stack's outputs.
+    endpoint_name: the name of the model's endpoint; None = the mode has none.
+    model_role, model_log_group: of the endpoint's containers, or of the machines.
+    alarms: the alarms on the model itself, by their ids.
     queue: the queue in front of the model, or behind it; only if the deployment takes jobs.
     """
 
     generate_handler: str
     environment: Mapping[str, str]
     outputs: Mapping[str, str]
+    endpoint_name: str | None
+    model_role: iam.Role
+    model_log_group: LogGroup
+    alarms: Mapping[str, cloudwatch.Alarm]
 
     @property
     def queue(self) -> JobQueue: ...
@@ -45,11 +53,17 @@ class HostingMode(Protocol):
     ) -> None:
         """Add the functions, tasks and alarms that only this mode has."""
 
-    def create_endpoint_last(self) -> None:
-        """Create the endpoint after everything else in the stack.
+    def create_endpoint_last(self, service: Construct) -> None:
+        """Create the endpoint after everything else of the service.
 
         It costs most, and it can't be deleted while it starts.
         """
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has waited for the model."""
+
+    def metric_waiting_jobs(self) -> cloudwatch.Metric:
+        """Return the number of jobs that wait for the model."""
+
+    def metric_model_latency(self) -> cloudwatch.Metric | None:
+        """Return the time that the model takes, in microseconds; None = the mode has no such metric."""

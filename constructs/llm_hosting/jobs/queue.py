@@ -10,6 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
+from ..surroundings import Surroundings
 
 FAILURES_GO_BACK = "Called by a queue only: a message that fails goes back there, and in the end to the dead letters."
 
@@ -20,38 +21,39 @@ _QUEUE_HAS_ONE = "A message that keeps failing goes to the dead-letter queue of 
 
 
 class JobQueue(Construct):
-    """A queue that SQS encrypts and that takes TLS only. `outputs`: the stack's outputs."""
+    """An encrypted queue that takes TLS only. `queue`: the queue itself. `outputs`: the stack's outputs."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, timeout: Duration) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, timeout: Duration, surroundings: Surroundings) -> None:
         """timeout: the timeout of the function that handles the messages."""
         super().__init__(scope, construct_id)
+        self._surroundings = surroundings
         self._dead_letters = sqs.Queue(
             self,
             "DeadLetters",
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            **surroundings.queue_encryption,
             enforce_ssl=True,
             retention_period=_RETENTION,
         )
         acknowledge(self._dead_letters, {"Serverless-SQSRedrivePolicy": _END_OF_THE_LINE})
-        self._queue = sqs.Queue(
+        self.queue = sqs.Queue(
             self,
             "Queue",
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            **surroundings.queue_encryption,
             enforce_ssl=True,
             retention_period=_RETENTION,
             # Six times the function's timeout, as AWS advises: a throttled Lambda tries again.
             visibility_timeout=Duration.seconds(6 * timeout.to_seconds()),
             dead_letter_queue=sqs.DeadLetterQueue(queue=self._dead_letters, max_receive_count=_MOST_RECEIVES),
         )
-        self.url = self._queue.queue_url
-        self.outputs = {"JobQueue": self._queue.queue_name, "JobDeadLetters": self._dead_letters.queue_name}
+        self.url = self.queue.queue_url
+        self.outputs = {"JobQueue": self.queue.queue_name, "JobDeadLetters": self._dead_letters.queue_name}
 
     def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int) -> None:
         """Let a function handle the messages. A message that it reports as failed comes back."""
         self._allow(function, "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
         source = function.add_event_source_mapping(
             "Messages",
-            event_source_arn=self._queue.queue_arn,
+            event_source_arn=self.queue.queue_arn,
             batch_size=batch_size,
             max_concurrency=max_concurrency,
             report_batch_item_failures=True,
@@ -61,7 +63,7 @@ class JobQueue(Construct):
     def subscribe(self, topic: sns.ITopic) -> None:
         """Receive a topic's messages in their raw form."""
         topic.add_subscription(
-            subscriptions.SqsSubscription(self._queue, raw_message_delivery=True, dead_letter_queue=self._dead_letters)
+            subscriptions.SqsSubscription(self.queue, raw_message_delivery=True, dead_letter_queue=self._dead_letters)
         )
 
     def grant_send(self, grantee: iam.IGrantable) -> None:
@@ -82,7 +84,13 @@ class JobQueue(Construct):
 
     def metric_oldest_message(self) -> cloudwatch.Metric:
         """Return the age of the oldest message in seconds."""
-        return self._queue.metric_approximate_age_of_oldest_message(
+        return self.queue.metric_approximate_age_of_oldest_message(
+            statistic=cloudwatch.Stats.MAXIMUM, period=Duration.minutes(1)
+        )
+
+    def metric_waiting(self) -> cloudwatch.Metric:
+        """Return the number of messages that wait, without those that are being handled."""
+        return self.queue.metric_approximate_number_of_messages_visible(
             statistic=cloudwatch.Stats.MAXIMUM, period=Duration.minutes(1)
         )
 
@@ -94,4 +102,5 @@ class JobQueue(Construct):
 
     def _allow(self, grantee: iam.IGrantable, *operations: str) -> None:
         actions = [f"sqs:{operation}" for operation in operations]
-        iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self._queue.queue_arn])
+        iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self.queue.queue_arn])
+        self._surroundings.grant_data_key(grantee)

@@ -12,6 +12,7 @@ from .. import CONTENT_TAG, DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..api.key_usage import KeyUsageTable
 from ..deployment.model import Jobs
+from ..surroundings import Surroundings
 
 Folder = Literal["input", "output", "failure", "file", "batch"]
 
@@ -26,23 +27,29 @@ class JobStore(Construct):
     """The table and the bucket of jobs. They outlive the stack unless `jobs.on_destroy` says otherwise.
 
     Both carry the stack's name as a tag. Each `grant_*` allows the actions of one kind of handler, in the folders that
-    it uses. `outputs`: the stack's outputs.
+    it uses. `outputs`: the stack's outputs. `table`, `bucket`: the two themselves.
     usage: the table that counts the tokens of jobs; None = tokens are not counted.
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, settings: Jobs, usage: KeyUsageTable | None = None
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Jobs,
+        surroundings: Surroundings,
+        usage: KeyUsageTable | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._usage = usage
+        self._usage, self._surroundings = usage, surroundings
         self.usage_environment = usage.environment if usage else {}
-        self._table = self._create_table(settings)
-        self._bucket = self._create_bucket(settings)
-        self.table_name, self.bucket_name = self._table.table_name, self._bucket.bucket_name
+        self.table = self._create_table(settings)
+        self.bucket = self._create_bucket(settings)
+        self.table_name, self.bucket_name = self.table.table_name, self.bucket.bucket_name
         self.environment = {"JOB_TABLE": self.table_name, "JOB_BUCKET": self.bucket_name}
         self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
-        cdk.Tags.of(self).add(DEPLOYMENT_TAG, cdk.Aws.STACK_NAME)
-        cdk.Tags.of(self._table).add(CONTENT_TAG, "jobs")
+        cdk.Tags.of(self).add(DEPLOYMENT_TAG, surroundings.name)
+        cdk.Tags.of(self.table).add(CONTENT_TAG, "jobs")
 
     def location(self, folder: Folder) -> str:
         """Return the folder's address, `s3://bucket/folder`."""
@@ -138,7 +145,7 @@ class JobStore(Construct):
             "Table",
             partition_key=dynamodb.Attribute(name="pk", type=_TEXT),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.DEFAULT,  # with a key that AWS owns, so that no read asks KMS
+            **self._surroundings.table_encryption,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
@@ -165,7 +172,7 @@ class JobStore(Construct):
             self,
             "Bucket",
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            encryption=s3.BucketEncryption.S3_MANAGED,
+            **self._surroundings.bucket_encryption,
             enforce_ssl=True,
             versioned=True,
             lifecycle_rules=[
@@ -179,26 +186,36 @@ class JobStore(Construct):
         bucket.policy.apply_removal_policy(
             cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         )  # the rule that demands TLS must live as long as the bucket
-        acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
+        if self._surroundings.log_bucket:
+            # An L1 property: the L2 would let the log bucket's policy refer to this bucket, and so make a circle.
+            bucket.node.default_child.logging_configuration = s3.CfnBucket.LoggingConfigurationProperty(
+                destination_bucket_name=self._surroundings.log_bucket.bucket_name,
+                log_file_prefix=f"{self._surroundings.name}/",
+            )
+        else:
+            acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
         return bucket
 
     def _allow_rows(self, grantee: iam.IGrantable, *operations: str) -> None:
         actions = [f"dynamodb:{operation}" for operation in operations]
-        iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self._table.table_arn])
+        iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self.table.table_arn])
+        self._surroundings.grant_data_key(grantee)
 
     def _allow_index(self, grantee: iam.IGrantable, index: str) -> None:
-        arn = f"{self._table.table_arn}/index/{index}"
+        arn = f"{self.table.table_arn}/index/{index}"
         iam.Grant.add_to_principal(grantee=grantee, actions=["dynamodb:Query"], resource_arns=[arn])
+        self._surroundings.grant_data_key(grantee)
 
     def _allow_listing(self, grantee: iam.IGrantable) -> None:
         # Without it, or with a condition on the prefix, S3 answers 403 for a missing object.
-        arn = self._bucket.bucket_arn
+        arn = self.bucket.bucket_arn
         iam.Grant.add_to_principal(grantee=grantee, actions=["s3:ListBucket"], resource_arns=[arn])
 
     def _allow_files(self, grantee: iam.IGrantable, action: str, *folders: Folder) -> None:
-        arns = [self._bucket.arn_for_objects(f"{folder}/*") for folder in folders]
+        arns = [self.bucket.arn_for_objects(f"{folder}/*") for folder in folders]
         iam.Grant.add_to_principal(grantee=grantee, actions=[action], resource_arns=arns)
-        bucket_id = cdk.Stack.of(self).get_logical_id(self._bucket.node.default_child)
+        self._surroundings.grant_data_key(grantee)
+        bucket_id = cdk.Stack.of(self).get_logical_id(self.bucket.node.default_child)
         for folder in folders:
             finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"
             reason = f"Each job, file or batch has objects of its own below {folder}/, with names unknown before."

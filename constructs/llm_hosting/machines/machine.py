@@ -30,7 +30,9 @@ class Machine(Construct):
     Only a changed content makes another launch template, and so replaces the instance. The wait condition gets a new id
     with it, because CloudFormation can't update a wait condition or use its handle twice.
 
-    number: the machine's number, from 0. code: the `s3://` address of the zip that the machine unpacks.
+    deployment: the name of the service. number: the machine's number, from 0.
+    code: the `s3://` address of the zip that the machine unpacks.
+    volume_key: the ARN of the key of its disk; None = AWS's own key.
     """
 
     def __init__(
@@ -38,18 +40,20 @@ class Machine(Construct):
         scope: Construct,
         construct_id: str,
         *,
+        deployment: str,
         number: int,
         resolution: Resolution,
         code: str,
         environment: Mapping[str, str],
         network: MachineNetwork,
         profile: iam.CfnInstanceProfile,
+        volume_key: str | None,
     ) -> None:
         super().__init__(scope, construct_id)
-        deployment, timeout = resolution.deployment, resolution.deployment.hosting.startup_timeout_in_seconds
+        settings, timeout = resolution.deployment, resolution.deployment.hosting.startup_timeout_in_seconds
         variables = {
             **environment,
-            **_model_variables(deployment),
+            **_model_variables(settings),
             "AWS_REGION": cdk.Aws.REGION,
             "MACHINE_NUMBER": str(number),
         }
@@ -59,11 +63,11 @@ class Machine(Construct):
                 code=code,
                 variables=variables,
                 number=number,
-                renewal=deployment.hosting.renewal,
+                renewal=settings.hosting.renewal,
                 timeout=timeout,
                 signal_url=signal_url,
             )
-            return _launch_data(resolution, network, number, profile.attr_arn, script)
+            return _launch_data(resolution, network, number, profile.attr_arn, volume_key, script)
 
         digest = self._digest(content(""))
         handle = cdk.CfnWaitConditionHandle(self, f"Handle{digest}")
@@ -77,7 +81,7 @@ class Machine(Construct):
             ),
             propagate_tags_to_volume_on_creation=True,
         )
-        for name, value in ((DEPLOYMENT_TAG, cdk.Aws.STACK_NAME), (MACHINE_TAG, str(number))):
+        for name, value in ((DEPLOYMENT_TAG, deployment), (MACHINE_TAG, str(number))):
             cdk.Tags.of(self.instance).add(name, value)
         acknowledge(
             self.instance, {"AwsSolutions-EC28": _NO_DETAILED_MONITORING, "AwsSolutions-EC29": _MAY_BE_TERMINATED}
@@ -103,7 +107,7 @@ def _model_variables(deployment: Deployment) -> dict[str, str]:
 
 
 def _launch_data(
-    resolution: Resolution, network: MachineNetwork, number: int, profile_arn: str, script: str
+    resolution: Resolution, network: MachineNetwork, number: int, profile_arn: str, volume_key: str | None, script: str
 ) -> ec2.CfnLaunchTemplate.LaunchTemplateDataProperty:
     template, hosting = ec2.CfnLaunchTemplate, resolution.deployment.hosting
     return template.LaunchTemplateDataProperty(
@@ -119,7 +123,7 @@ def _launch_data(
                 device_name=_ROOT_DEVICE,
                 ebs=template.EbsProperty(
                     encrypted=True,
-                    kms_key_id=hosting.volume_kms_key_arn,
+                    kms_key_id=volume_key,
                     volume_type="gp3",
                     volume_size=resolution.placements[0].disk_in_gb,
                     delete_on_termination=True,

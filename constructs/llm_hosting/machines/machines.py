@@ -11,6 +11,7 @@ from constructs import Construct
 
 from ..resolution import Resolution
 from ..sources import Sources
+from ..surroundings import Surroundings
 from .machine import Machine
 from .network import MachineNetwork
 from .role import MachineRole
@@ -29,12 +30,13 @@ class Machines(Construct):
         *,
         resolution: Resolution,
         sources: Sources,
+        surroundings: Surroundings,
         role: MachineRole,
         environment: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
-        network = MachineNetwork(self, "Network", given=deployment.security.vpc)
+        network = MachineNetwork(self, "Network", given=deployment.security.vpc, surroundings=surroundings)
         with TemporaryDirectory() as folder:
             _copy_code(sources, Path(folder))
             code = assets.Asset(self, "Code", path=folder)
@@ -48,20 +50,27 @@ class Machines(Construct):
                 resolution=resolution,
                 code=code.s3_object_url,
                 environment=environment,
+                volume_key=surroundings.volume_key(
+                    deployment.hosting.volume_kms_key_arn, takes_key=resolution.volume_takes_key
+                ),
+                deployment=surroundings.name,
                 network=network,
                 profile=role.profile,
             )
             for number in range(deployment.hosting.instance_count.max)
         ]
+        if network.connected:
+            for machine in self._machines:
+                machine.instance.node.add_dependency(network.connected)
         self.ids = ",".join(machine.id for machine in self._machines)
 
-    def create_last(self) -> None:
-        """Create the machines after everything else in the stack, and terminate them first.
+    def create_last(self, service: Construct) -> None:
+        """Create the machines after everything else of the service, and terminate them first.
 
         So no machine bills while something else fails, and everything that a machine calls exists.
         """
         machines = tuple(f"{machine.node.path}/" for machine in self._machines)
-        resources = [each for each in cdk.Stack.of(self).node.find_all() if isinstance(each, cdk.CfnResource)]
+        resources = [each for each in service.node.find_all() if isinstance(each, cdk.CfnResource)]
         earlier = [each for each in resources if not f"{each.node.path}/".startswith(machines)]
         for machine in self._machines:
             machine.instance.node.add_dependency(*earlier)

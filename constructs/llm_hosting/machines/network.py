@@ -1,17 +1,16 @@
 """The network of the machines: subnets with a route to the internet, and a security group that lets nothing in."""
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from ..acknowledgement import acknowledge
 from ..deployment.model import Vpc
+from ..security_group import SecurityGroup
+from ..surroundings import Surroundings
 
 _NO_FLOW_LOG = (
     "Its machines take no connection, and open those to AWS, the Hub and package indexes only; the functions log each "
     "request, and a flow log would bill for the same."
-)
-_OUT = ec2.CfnSecurityGroup.EgressProperty(
-    ip_protocol="tcp", from_port=443, to_port=443, cidr_ip="0.0.0.0/0", description="AWS, package indexes, the Hub"
 )
 
 
@@ -19,26 +18,25 @@ class MachineNetwork(Construct):
     """`subnet_ids`, which the machines take in turn, and `security_group_id`.
 
     has_public_addresses: whether machines have public addresses.
-    given: the user's own network; None = a new VPC with two public subnets, no NAT gateway and no ingress.
+    connected: what the machines' way to the internet depends on; None = nothing in this stack.
+    given: the network that the deployment file names. Without it and without a VPC in `surroundings` there is a new
+    VPC with two public subnets, no NAT gateway and no ingress.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, given: Vpc | None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, given: Vpc | None, surroundings: Surroundings) -> None:
         super().__init__(scope, construct_id)
-        self.has_public_addresses = given is None
+        self.connected: IDependable | None = None
         if given:
-            vpc_id, self.subnet_ids = given.vpc_id, list(given.subnet_ids)
+            vpc_id, self.subnet_ids, self.has_public_addresses = given.vpc_id, list(given.subnet_ids), False
+        elif surroundings.network:
+            network = surroundings.network
+            vpc_id, self.subnet_ids, self.has_public_addresses = network.vpc_id, network.subnet_ids, network.is_public
+            self.connected = network.connected
         else:
             vpc = self._create_vpc()
             vpc_id, self.subnet_ids = vpc.vpc_id, [subnet.subnet_id for subnet in vpc.public_subnets]
-        group = ec2.CfnSecurityGroup(
-            self,
-            "SecurityGroup",
-            group_description="Out by TLS, nothing in",
-            vpc_id=vpc_id,
-            security_group_ingress=[],
-            security_group_egress=[_OUT],
-        )
-        self.security_group_id = group.attr_group_id
+            self.has_public_addresses = True
+        self.security_group_id = SecurityGroup(self, "SecurityGroup", vpc_id=vpc_id).attr_group_id
 
     def _create_vpc(self) -> ec2.Vpc:
         vpc = ec2.Vpc(

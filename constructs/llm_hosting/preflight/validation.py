@@ -10,6 +10,7 @@ from ..deployment.file import DeploymentError, parse
 from ..deployment.finding import Finding
 from ..deployment.lock import ModelLock
 from ..deployment.lock_file import locked
+from ..deployment.model import Deployment
 from ..deployment.nearest import nearest
 from ..deployment.overlay import Overlay
 from ..deployment.paths import spoken_name
@@ -110,31 +111,52 @@ def validate_file(
         findings += problems
     if deployment and region:
         deployment = deployment.model_copy(update={"region": deployment.region or region})
-    own = deployment.serving.handler if deployment else None
+    if deployment is None:
+        return Validation(None, findings)
+    resolution, found = _judged(deployment, findings, handlers)
+    return Validation(None if findings else resolution, overlay.located(found) if overlay else found, overlay)
+
+
+def load(path: Path, handlers: Collection[str], region: str | None = None) -> tuple[Resolution, list[Finding]]:
+    """Return the resolution of a deployment file and its findings, with its name in their commands.
+
+    region: the region if the file names none. Raises DeploymentError with all problems.
+    """
+    validation = validate_file(path, handlers, region)
+    return _accepted(path, spoken_name(path), validation)
+
+
+def accept(deployment: Deployment, name: str, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:
+    """Return the resolution of a deployment without a file, and its findings. Raises DeploymentError.
+
+    name: the name of the deployment in the error and in the commands of its findings.
+    """
+    findings: list[Finding] = []
+    resolution, found = _judged(deployment, findings, handlers)
+    return _accepted(name, name, Validation(None if findings else resolution, found))
+
+
+def _judged(
+    deployment: Deployment, findings: list[Finding], handlers: Collection[str]
+) -> tuple[Resolution, list[Finding]]:
+    """Return the resolution and all findings. findings: those so far; a wrong handler is added to them."""
+    own = deployment.serving.handler
     if own and own not in handlers:
         problem = f"{own!r} is not a folder with a model.py"
         findings.append(Finding("serving.handler", problem, f"use {nearest(own, handlers)}"))
-    if deployment is None:
-        return Validation(None, findings)
     resolution = resolve(deployment)
     judged = validate(resolution)
     if findings:
         # A refused setting has its default here, so warnings may be wrong, and so are errors about this setting.
         judged = [each for each in judged if each.level == "error" and not _is_below(each, findings)]
-    found = [*findings, *judged]
-    return Validation(None if findings else resolution, overlay.located(found) if overlay else found, overlay)
+    return resolution, [*findings, *judged]
 
 
-def load(path: Path, handlers: Collection[str]) -> tuple[Resolution, list[Finding]]:
-    """Return the resolution of a deployment file and its findings, with its name in their commands.
-
-    Raises DeploymentError with all problems.
-    """
-    validation = validate_file(path, handlers)
-    named = [each.named(spoken_name(path)) for each in validation.findings]
+def _accepted(subject: Path | str, name: str, validation: Validation) -> tuple[Resolution, list[Finding]]:
+    named = [each.named(name) for each in validation.findings]
     if validation.errors or validation.resolution is None:
         problems = [f"{each.place}: {each.message}" for each in named if each.level == "error"]
-        raise DeploymentError(path, problems)
+        raise DeploymentError(subject, problems)
     return validation.resolution, named
 
 

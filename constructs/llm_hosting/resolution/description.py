@@ -1,5 +1,6 @@
 """Describes a deployment in the lines that a synth prints: the image, the instances, the price without calls."""
 
+import os
 from collections.abc import Iterable
 
 from ..catalog.instances import InstanceType
@@ -9,7 +10,10 @@ from .resolution import Resolution
 
 
 def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, is_local: bool = False) -> list[str]:
-    """Return the lines. findings: warnings and questions to print with them. is_local: for the local cloud."""
+    """Return the lines. findings: warnings and questions to print with them.
+
+    is_local: for the local cloud, as also where AWS_ENDPOINT_URL names it for the CDK's command line.
+    """
     deployment = resolution.deployment
     is_machine = deployment.hosting.runs_on_machines
     from_catalog = deployment.serving.image_uri is None and not is_machine
@@ -19,9 +23,13 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, 
         f"  image     {resolution.image}{' from the image account of the region' if from_catalog else ''}",
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
         *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
-        f"  cost      {cost(resolution, is_local=is_local)}",
+        f"  cost      {cost(resolution, is_local=is_local or _deploys_locally())}",
         *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
+
+
+def _deploys_locally() -> bool:
+    return "//127.0.0.1:" in os.environ.get("AWS_ENDPOINT_URL", "")
 
 
 def _instances(resolution: Resolution) -> str:

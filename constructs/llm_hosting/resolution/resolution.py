@@ -103,6 +103,11 @@ class Resolution:
         """Number of requests that a machine of `hosting.mode: ec2` takes at once."""
         return self.deployment.serving.max_batch_size or _MACHINE_BATCH
 
+    @property
+    def volume_takes_key(self) -> bool:
+        """Whether SageMaker takes a key for the model's volume: not for the disk that some types have of their own."""
+        return all(each.instance.volume_size_allowed is not False for each in self.placements)
+
 
 def resolve(deployment: Deployment) -> Resolution:
     """Resolve any deployment; parts that are not in the catalog are left out, and rules name them."""

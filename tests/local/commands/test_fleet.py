@@ -11,7 +11,6 @@ import pytest
 
 from llm_hosting.fleets.fleet import AutoDeployment, Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet
-from llm_hosting.sources import Sources
 from local_cloud.api_client import ApiClient, connect
 from local_cloud.assembly import read_stacks
 from local_cloud.checks import mark_as_linted
@@ -22,7 +21,6 @@ from slipway.fleet.status import state_of
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
 from support.patience import wait_for
-from support.repository import ROOT
 from support.stacks.deployed_stacks import update
 from support.stand_ins.organizations import Organization, Sets
 from support.templates.portable_templates import resolution
@@ -56,8 +54,7 @@ class Trio:
         }
         self.fleet = Fleet.model_validate(given)
         app = cdk.App(outdir=str(self.folder / "rendering"))
-        sources = Sources.of(ROOT)
-        self.rendered = render_fleet(app, NAME, self.fleet, "jobs-off", resolution("jobs-off"), sources)
+        self.rendered = render_fleet(app, NAME, self.fleet, "jobs-off", resolution("jobs-off"))
 
     def deploy(self, rendered: RenderedFleet) -> None:
         """Deploy the fleet's stack. Raises DeployError."""

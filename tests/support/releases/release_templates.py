@@ -8,7 +8,6 @@ from aws_cdk import assertions
 
 from llm_hosting import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
 from llm_hosting.fleets.file import load_fleet
-from llm_hosting.sources import Sources
 from local_cloud.assembly import read_stacks, synthesize
 from slipway.templates.masked import masked
 from slipway_stacks.fleet_rendering import render_fleet
@@ -29,7 +28,7 @@ def templates_of(release: Release) -> dict[str, Template]:
 def _of_fleets(release: Release) -> Iterator[tuple[str, Template]]:
     app = cdk.App(context=json.loads((ROOT / "cdk.json").read_text())["context"])
     for path in release.fleets:
-        rendered = render_fleet(app, path.stem, *load_fleet(path, release.folder), Sources.of(release.folder))
+        rendered = render_fleet(app, path.stem, *load_fleet(path, release.folder))
         stack = FleetStack(app, f"{FLEET_PREFIX}{path.stem}", rendered=rendered)
         yield stack.stack_name, assertions.Template.from_stack(stack).to_json()
         yield f"{path.stem} (rendered)", _without_code(rendered.template.content)

@@ -30,18 +30,20 @@ BELOW_A_FOLDER = {
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
 }
+# A caller of an API may call all its routes.
+BELOW_A_STAGE = {"execute-api:Invoke"}
 # The ids of instances are unknown before they start; a condition on the stack's tag allows only its own instances.
 ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
 # These names are not physical names, or need to be unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Authorizer", "Name"),
+    ("AWS::ApiGateway::RestApi", "Name"),  # several APIs may have the same name
     ("AWS::ApiGateway::Stage", "StageName"),
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
     ("AWS::CloudWatch::Alarm", "MetricName"),
     ("AWS::IAM::Policy", "PolicyName"),
 }
 NAMED_BY_STACK_ID = {("AWS::SageMaker::Endpoint", "EndpointName"), ("AWS::Logs::LogGroup", "LogGroupName")}
-STACK_NAME = {"Ref": "AWS::StackName"}  # several APIs may have the same name
 
 
 def no_managed_policies(template: Template) -> list[str]:
@@ -75,7 +77,7 @@ def _may_be_named(kind: str, key: str, name: Any, template: Template) -> bool:
     if (kind, key) in NAMED_BY_STACK_ID:
         return "AWS::StackId" in json.dumps(name)
     refers = isinstance(name, dict) and (name.get("Ref") or name.get("Fn::GetAtt", [""])[0]) in template["Resources"]
-    return refers or (kind, key) in SCOPED_NAMES or (kind == "AWS::ApiGateway::RestApi" and name == STACK_NAME)
+    return refers or (kind, key) in SCOPED_NAMES
 
 
 def no_account_wide_settings(template: Template) -> list[str]:
@@ -104,7 +106,7 @@ def no_wildcard_actions(template: Template) -> list[str]:
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """`*` stands only for actions without narrower resources, files below a folder, or the stack's instances."""
+    """`*` stands only where actions know nothing narrower, for files of a folder, routes of an API, own instances."""
     violations = []
     for statement in _allowing(template):
         if "NotAction" in statement or "NotResource" in statement:
@@ -114,7 +116,8 @@ def no_free_resources(template: Template) -> list[str]:
         below_folders = all(text.count("*") == 1 and re.search(r"/[^/*\"]+/\*\"", text) for text in free)
         tag = statement.get("Condition", {}).get("StringEquals", {}).get("aws:ResourceTag/slipway:deployment")
         allowed = FORCED_TO_ANY_RESOURCE | (BELOW_A_FOLDER if below_folders else set())
-        allowed |= ON_TAGGED_INSTANCES if tag == STACK_NAME else set()
+        allowed |= ON_TAGGED_INSTANCES if tag else set()
+        allowed |= BELOW_A_STAGE if all('{"Ref": ' in text and "/v1/*/*" in text for text in free) else set()
         violations += [action for action in _list(statement["Action"]) if free and action not in allowed]
     return violations
 
@@ -179,7 +182,7 @@ def retained_resources_are_tagged(template: Template) -> list[str]:
 def _is_tagged(resource: dict[str, Any]) -> bool:
     tags = resource.get("Properties", {}).get("Tags", [])
     tells_content = resource["Type"] != "AWS::DynamoDB::Table" or any(tag["Key"] == "slipway:content" for tag in tags)
-    return tells_content and {"Key": "slipway:deployment", "Value": STACK_NAME} in tags
+    return tells_content and any(tag["Key"] == "slipway:deployment" and tag["Value"] for tag in tags)
 
 
 RULES: tuple[Callable[[Template], list[str]], ...] = (

@@ -12,7 +12,7 @@ from llm_hosting.portable.names import with_own_name
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
-from llm_hosting.sources import Sources, handler_names
+from llm_hosting.sources import handler_names
 from local_cloud.assembly import Stack, read_stacks
 from slipway_stacks.inference_stack import InferenceStack
 from support.deployments.known_deployments import SHIPPED_FILES, VARIANT_FILES
@@ -55,7 +55,7 @@ def synthesized(resolutions: Mapping[str, Resolution], folder: Path) -> dict[str
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = cdk.App(context=context, outdir=str(folder), builtin_cloud_formation_validation=False)
     for name, each in resolutions.items():
-        InferenceStack(app, name, resolution=each, sources=Sources.of(ROOT))
+        InferenceStack(app, name, deployment=each)
     app.synth()
     return {stack.name: stack for stack in read_stacks(folder)}
 

@@ -12,6 +12,7 @@ import pytest
 from llm_hosting.hosting.ec2_hosting import Ec2Hosting
 from llm_hosting.jobs.store import JobStore
 from llm_hosting.sources import Sources
+from llm_hosting.surroundings import Surroundings
 from support.deployments.good_one import ON_EC2, Changes, resolved
 from support.deployments.known_deployments import SHIPPED
 from support.repository import ROOT
@@ -265,8 +266,9 @@ def machines_of(
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}
         resolution = resolved(merged)
         stack = cdk.Stack(app, name)
-        store = JobStore(stack, "JobStore", settings=resolution.deployment.jobs)
-        Ec2Hosting(stack, "Default", resolution=resolution, sources=sources, store=store)
+        around = Surroundings(cdk.Aws.STACK_NAME)
+        store = JobStore(stack, "JobStore", settings=resolution.deployment.jobs, surroundings=around)
+        Ec2Hosting(stack, "Default", resolution=resolution, sources=sources, surroundings=around, store=store)
     return {
         stack.stack_name: sorted(
             name

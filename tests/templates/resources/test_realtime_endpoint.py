@@ -258,8 +258,8 @@ def artefact_policies(weights: str) -> set[str]:
     stack = cdk.Stack(cdk.App(), "stack")
     log_group = LogGroup(stack, "LogGroup", retention_in_days=Logs().retention_in_days)
     role = ExecutionRole(stack, "Role", log_group=log_group)
-    changed = deployment({"model": {"weights": weights}})
-    role.allow_artefacts(changed, ContainerImage(stack, "Image", image="djl-inference:0.36.0"), None)
+    model = deployment({"model": {"weights": weights}}).model
+    role.allow_artefacts(model, None, ContainerImage(stack, "Image", image="djl-inference:0.36.0"), None)
     resources = assertions.Template.from_stack(stack).to_json()["Resources"]
     return {name for name, each in resources.items() if weights.split("/")[-2] in json.dumps(each)}
 

@@ -1,0 +1,201 @@
+"""What a team passes to `LlmService`: network, keys, topic, log bucket, boundary, domain."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+
+from llm_hosting.deployment.file import DeploymentError
+from llm_hosting.deployment.model import Deployment
+from slipway import LlmService
+from support.templates.services import ON_MACHINES, REALTIME, an_app, asynchronous, synthesized
+from support.templates.template_parts import Template, all_of, only, properties
+
+CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/1"
+TOPIC = "arn:aws:sns:us-east-1:111122223333:ops"
+
+
+class Team(cdk.Stack):
+    """The stack of what a team already has. A service of another stack uses it."""
+
+    def __init__(self, scope: cdk.App, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        self.vpc = ec2.Vpc(self, "Vpc", max_azs=2, restrict_default_security_group=False)
+        self.key = kms.Key(self, "Key", enable_key_rotation=True)
+        self.topic = sns.Topic(self, "Topic", enforce_ssl=True)
+        self.logs = s3.Bucket(self, "Logs", enforce_ssl=True)
+        self.boundary = iam.ManagedPolicy.from_managed_policy_name(self, "Boundary", "team-boundary")
+        self.domain = apigateway.DomainName(
+            self,
+            "Domain",
+            domain_name="llm.example.com",
+            certificate=acm.Certificate.from_certificate_arn(self, "Certificate", CERTIFICATE),
+        )
+        for part, findings in (
+            (self.vpc, ["VPC7"]),
+            (self.logs, ["S1"]),
+        ):
+            cdk.Validations.of(part).acknowledge(
+                *(cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{each}", reason="the team's") for each in findings)
+            )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
+    def fill(app: cdk.App) -> None:
+        team = Team(app, "team")
+        everything: dict[str, Any] = {
+            "vpc": team.vpc,
+            "data_key": team.key,
+            "log_key": team.key,
+            "log_bucket": team.logs,
+            "alarm_topic": team.topic,
+            "permissions_boundary": team.boundary,
+            "domain": team.domain,
+        }
+        for name, deployment in (("chat", asynchronous()), ("now", REALTIME), ("ec2", ON_MACHINES)):
+            stack = cdk.Stack(app, f"team-{name}")
+            service = LlmService(stack, "Default", deployment=deployment, base_path=name, **everything)
+            cdk.CfnOutput(stack, "ServiceUrl", value=service.url)
+
+    return synthesized(tmp_path_factory.mktemp("team"), fill)
+
+
+@pytest.fixture(scope="module", params=["team-chat", "team-now", "team-ec2"])
+def template(request: pytest.FixtureRequest, made: dict[str, Template]) -> Template:
+    return made[request.param]
+
+
+def test_the_data_key_encrypts_all_that_takes_a_key(template: Template) -> None:
+    (table,) = all_of(template, "DynamoDB::Table")
+    assert table["SSESpecification"]["SSEType"] == "KMS"
+    (rule,) = properties(template, "S3::Bucket")["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
+    for kind, key in (
+        ("SQS::Queue", "KmsMasterKeyId"),
+        ("SNS::Topic", "KmsMasterKeyId"),
+        ("Lambda::Function", "KmsKeyArn"),
+    ):
+        assert [each for each in all_of(template, kind) if key not in each] == []
+
+
+def test_the_key_of_the_logs_encrypts_every_log_group(template: Template, made: dict[str, Template]) -> None:
+    assert [each for each in all_of(template, "Logs::LogGroup") if "KmsKeyId" not in each] == []
+    allowed = json.dumps(properties(made["team"], "KMS::Key")["KeyPolicy"])
+    assert '"logs."' in allowed
+    assert allowed.count("kms:EncryptionContext:aws:logs:arn") == 1, "one statement for all services"
+
+
+def test_who_uses_the_data_may_use_the_key(template: Template) -> None:
+    users = {"dynamodb:", "s3:GetObject", "s3:PutObject", "sqs:"}
+    for name, resource in template["Resources"].items():
+        if resource["Type"] == "AWS::IAM::Policy" and "Artefacts" not in name:
+            said = json.dumps(resource["Properties"]["PolicyDocument"])
+            if "Key" in name or any(each in said for each in users):
+                assert "kms:Decrypt" in said, name
+
+
+def test_sns_may_put_messages_into_the_encrypted_queue(made: dict[str, Template]) -> None:
+    statements = properties(made["team"], "KMS::Key")["KeyPolicy"]["Statement"]
+    (allowed,) = [each for each in statements if each["Principal"] == {"Service": "sns.amazonaws.com"}]
+    assert allowed["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+
+
+def test_an_endpoint_with_a_volume_encrypts_it_with_the_data_key(made: dict[str, Template]) -> None:
+    # ml.g5 and ml.g6 have disks of their own, for which SageMaker takes no key.
+    assert "KmsKeyId" not in properties(made["team-now"], "SageMaker::EndpointConfig")
+    output = properties(made["team-chat"], "SageMaker::EndpointConfig")["AsyncInferenceConfig"]["OutputConfig"]
+    assert "KmsKeyId" in output
+    launch = properties(made["team-ec2"], "EC2::LaunchTemplate")["LaunchTemplateData"]
+    assert "KmsKeyId" in launch["BlockDeviceMappings"][0]["Ebs"]
+
+
+def test_containers_and_machines_are_in_private_subnets_of_the_vpc(made: dict[str, Template]) -> None:
+    for name in ("team-now", "team-chat"):
+        network = properties(made[name], "SageMaker::Model")["VpcConfig"]
+        assert len(network["Subnets"]) == 2
+        assert "PrivateSubnet" in json.dumps(network["Subnets"])
+    (interface,) = properties(made["team-ec2"], "EC2::LaunchTemplate")["LaunchTemplateData"]["NetworkInterfaces"]
+    assert interface["AssociatePublicIpAddress"] is False
+    assert all_of(made["team-ec2"], "EC2::VPC") == []
+
+
+def test_alarms_notify_the_topic(template: Template) -> None:
+    told = [each for each in all_of(template, "CloudWatch::Alarm") if each.get("OKActions")]
+    assert told
+    assert all("Topic" in json.dumps(each["AlarmActions"]) for each in told)
+
+
+def test_the_log_bucket_gets_the_access_logs_of_the_job_bucket(template: Template, made: dict[str, Template]) -> None:
+    logging = properties(template, "S3::Bucket")["LoggingConfiguration"]
+    assert logging["LogFilePrefix"] == {"Fn::Join": ["", [{"Ref": "AWS::StackName"}, "/"]]}
+    assert "logging.s3.amazonaws.com" in json.dumps(properties(made["team"], "S3::BucketPolicy"))
+
+
+def test_every_role_has_the_boundary(template: Template) -> None:
+    assert [each for each in all_of(template, "IAM::Role") if "PermissionsBoundary" not in each] == []
+
+
+def test_the_domain_serves_the_api_below_its_path(made: dict[str, Template]) -> None:
+    assert properties(made["team-now"], "ApiGateway::BasePathMapping")["BasePath"] == "now"
+    url = json.dumps(made["team-now"]["Outputs"]["ServiceUrl"])
+    assert '"https://"' in url
+    assert '"/now/"' in url
+
+
+def test_nothing_of_it_is_there_by_default(templates: dict[str, Template]) -> None:
+    assert "VpcConfig" not in properties(templates["gpt2"], "SageMaker::Model")
+    assert "LoggingConfiguration" not in only(templates["gpt2"], "S3::Bucket")["Properties"]
+    assert "KMS" not in json.dumps(properties(templates["gpt2"], "DynamoDB::Table"))
+
+
+VPC = {"vpc_id": "vpc-0a1b2c3d4e5f60718", "subnet_ids": ["subnet-0a1b2c3d4e5f60718"]}
+MACHINES = {
+    "model": {"id": "gpt2"},
+    "serving": {"engine": "transformers"},
+    "hosting": {"mode": "ec2", "instance_type": "c5.xlarge"},
+}
+
+
+def test_what_contradicts_the_deployment_is_refused_in_one_message(tmp_path: Path) -> None:
+    app = an_app(tmp_path)
+    team = Team(app, "team")
+    stack = cdk.Stack(app, "Services", env=cdk.Environment(region="eu-west-1"))
+    deployment = asynchronous(region="us-east-1", alarms={"topic_arn": TOPIC})
+    with pytest.raises(DeploymentError) as refused:
+        LlmService(
+            stack, "Chat", deployment=deployment, alarm_topic=team.topic, subnets=ec2.SubnetSelection(), base_path="x"
+        )
+    assert refused.value.problems == [
+        "region: us-east-1 is not the stack's eu-west-1; remove it, or move the stack.",
+        "alarm_topic: the deployment has alarms.topic_arn, too; remove one of the two.",
+        "subnets: are those of a VPC; pass vpc, too.",
+        "base_path: is a path of a domain; pass domain, too.",
+    ]
+
+
+def test_two_networks_are_refused(tmp_path: Path) -> None:
+    app = an_app(tmp_path)
+    deployment = Deployment.model_validate(MACHINES | {"security": {"vpc": VPC}})
+    with pytest.raises(DeploymentError, match=r"vpc: the deployment has security.vpc, too"):
+        LlmService(cdk.Stack(app, "Services"), "Chat", deployment=deployment, vpc=Team(app, "team").vpc)
+
+
+def test_a_log_bucket_needs_a_job_bucket(tmp_path: Path) -> None:
+    app = an_app(tmp_path)
+    with pytest.raises(DeploymentError, match="log_bucket: without jobs there is no bucket"):
+        LlmService(
+            cdk.Stack(app, "Services"),
+            "Chat",
+            deployment=Path("tests/deployments/jobs-off.yaml"),
+            log_bucket=Team(app, "team").logs,
+        )
