@@ -124,7 +124,7 @@ chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in vi
 	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
+	@for file in requirements requirements-dev local_cloud/requirements local_cloud/requirements-models tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
 	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated

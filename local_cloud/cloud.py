@@ -23,10 +23,10 @@ from botocore.exceptions import BotoCoreError
 from llm_hosting.file_errors import why
 from llm_hosting.home import HOME
 from local_cloud.engines_file import write_engines
+from local_cloud.interpreters import environments, start
 from local_cloud.real_model.process import RealModel
 
 ACCOUNT = "111122223333"
-PYTHON = HOME / ".venv-cloud" / "bin" / "python"
 START_TIMEOUT_IN_SECONDS = 120
 
 
@@ -49,12 +49,14 @@ class LocalCloud:
     The emulator ends when its standard input closes; this process holds the other end.
     """
 
-    _program: tuple[str, ...] = ("-m", "local_cloud.emulator")
+    _program: tuple[str, ...] = (start.__file__, "local_cloud.emulator")
 
     def __init__(self, *, port: int, clock_speed: float = 1, model: RealModel | None = None) -> None:
-        """model: it answers in place of the deployed models; None = a text generator answers."""
-        if not PYTHON.exists():
-            raise LocalCloudError(f"{PYTHON.parent.parent.name} is missing: run `make setup`.")
+        """model: it answers in place of the deployed models; None = a text generator answers.
+
+        Raises EnvironmentUnavailableError or LocalCloudError.
+        """
+        python = environments.CLOUD.python()
         _demand_free(port)
         _bypass_proxies()
         self.url = f"http://127.0.0.1:{port}"
@@ -63,7 +65,7 @@ class LocalCloud:
         engines = write_engines(Path(self._folder.name))
         settings = {"SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed), "SLIPWAY_LOCAL_ENGINES": str(engines)}
         self._process = subprocess.Popen(
-            [str(PYTHON), *self._program, "--port", str(port)],
+            [str(python), "-P", *self._program, "--port", str(port)],
             cwd=HOME,
             env={"PATH": "/usr/bin:/bin"} | settings | _model_settings(model),
             stdin=subprocess.PIPE,

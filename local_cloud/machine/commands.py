@@ -1,4 +1,4 @@
-"""Stand-ins for Amazon Linux's commands: `python commands.py <command> <arguments>`."""
+"""Stand-ins for Amazon Linux's commands: `start.py local_cloud.machine.commands <command> <arguments>`."""
 
 import itertools
 import json
@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).parent.parent.parent
-sys.path.append(str(ROOT))
-
-from local_cloud.machine import python  # noqa: E402  (the path line stands before it)
+from local_cloud.interpreters.start import command
+from local_cloud.machine import python
 
 # The commands of a fresh Amazon Linux 2023 that need a stand-in: the real ones of this machine must not be reached.
 INSTALLED = (
@@ -78,8 +76,8 @@ def install(disk: Path, failing: str = "") -> None:
 
 
 def _install_command(programs: Path, name: str) -> None:
-    script = [str(ROOT / "local_cloud/machine/python.py")] if name.startswith("python3") else [__file__, name]
-    python.write_program(programs / name, f'exec {shlex.join([sys.executable, "-P", *script])} "$@"')
+    program = python.COMMAND if name.startswith("python3") else command("local_cloud.machine.commands", name)
+    python.write_program(programs / name, f'exec {shlex.join(program)} "$@"')
 
 
 def _dnf(arguments: list[str]) -> None:
@@ -180,7 +178,7 @@ def _agent(arguments: list[str]) -> None:
     configuration.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(path, configuration)
     json.loads(configuration.read_text())
-    agent = shlex.join([sys.executable, "-P", str(Path(__file__).with_name("log_agent.py")), str(configuration)])
+    agent = shlex.join(command("local_cloud.machine.log_agent", str(configuration)))
     unit = _disk() / "etc/systemd/system/amazon-cloudwatch-agent.service"
     unit.write_text(AGENT_UNIT.format(command=agent))
     if "-s" in arguments:

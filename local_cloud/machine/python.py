@@ -1,6 +1,6 @@
 """The Python of a machine: the cloud's interpreter, on the cloud's clock, with stand-ins for packages.
 
-Run it as a script with an interpreter's arguments; `-m venv` and `-m pip` are imitated.
+Run it with an interpreter's arguments; `-m venv` and `-m pip` are imitated.
 """
 
 import os
@@ -9,9 +9,10 @@ import shlex
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parent.parent
-STAND_INS = FOLDER / "stand_ins"
+from local_cloud.interpreters.start import command
+
+COMMAND = command("local_cloud.machine.python")
+STAND_INS = Path(__file__).with_name("stand_ins")
 # The folder of a Hugging Face model, and an interpreter with torch and transformers, which runs the real server.
 WEIGHTS, MODEL_PYTHON = "SLIPWAY_LOCAL_WEIGHTS", "SLIPWAY_LOCAL_MODEL_PYTHON"
 _WITH_VALUE = ("-W", "-X")
@@ -26,7 +27,7 @@ def main() -> None:
         print("recorded, not run: pip", shlex.join(program[2:]))
     elif module == "generation" and WEIGHTS in os.environ and not _runs_on(os.environ[MODEL_PYTHON]):
         python = os.environ[MODEL_PYTHON]
-        os.execv(python, [python, "-P", __file__, *options, *program])
+        os.execv(python, command("local_cloud.machine.python", *options, *program, python=python))
     else:
         _run(options, program, module)
 
@@ -43,7 +44,7 @@ def _make_environment(folder: Path) -> None:
     programs = folder / "bin"
     programs.mkdir(parents=True, exist_ok=True)
     for name, module in {"python": "", "python3": "", "python3.11": "", "pip": "-m pip "}.items():
-        write_program(programs / name, f'exec {shlex.join([sys.executable, "-P", __file__])} {module}"$@"')
+        write_program(programs / name, f'exec {shlex.join(COMMAND)} {module}"$@"')
 
 
 def write_program(path: Path, line: str) -> None:
@@ -62,7 +63,7 @@ def _run(options: list[str], program: list[str], module: str) -> None:
     if "-P" not in options and "PYTHONSAFEPATH" not in os.environ:
         own.insert(0, "" if module else str(Path(program[0]).parent) if program else "")
     is_real_server = module == "generation" and WEIGHTS in os.environ
-    sys.path[:] = [*([] if is_real_server else [str(STAND_INS)]), *own, str(ROOT)]
+    sys.path[:] = [*([] if is_real_server else [str(STAND_INS)]), *own]
     from local_cloud.machine import clock
 
     clock.install()

@@ -5,8 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from local_cloud.interpreters.environments import MODELS
 from local_cloud.real_model.error import RealModelError
-from local_cloud.real_model.python import model_python
 
 _DOWNLOAD = Path(__file__).with_name("download.py")
 _HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
@@ -39,7 +39,7 @@ def folder_of(model: str) -> Path:
 
 def _downloaded(model: str) -> Path:
     done = subprocess.run(
-        [model_python(), "-P", _DOWNLOAD, model],
+        [MODELS.python(), "-P", _DOWNLOAD, model],
         env=os.environ | {"HF_HUB_DISABLE_PROGRESS_BARS": "1"},
         capture_output=True,
         text=True,

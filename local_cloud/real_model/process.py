@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Self
 
 from llm_hosting.home import HOME
+from local_cloud.interpreters.environments import MODELS
 from local_cloud.real_model.error import RealModelError
 from local_cloud.real_model.folder import folder_of
-from local_cloud.real_model.python import model_python
 
 DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"  # small, with a chat template, and free to use
 _WORKER = Path(__file__).with_name("worker.py")
@@ -25,7 +25,7 @@ class RealModel:
 
     def __init__(self, name: str) -> None:
         """Find the model, which may be a download, and begin to load it. Raises RealModelError."""
-        self.name, self.folder, self.python = name, folder_of(name), model_python()
+        self.name, self.folder, self.python = name, folder_of(name), MODELS.python()
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  (an unnamed file disappears with this process)
         # The socket is ours, so that the address is known before the model has loaded.
         with socket.create_server(("127.0.0.1", 0)) as listener:

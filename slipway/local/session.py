@@ -21,6 +21,7 @@ from local_cloud.assembly import Stack, SynthesisError, read_stacks, synthesize
 from local_cloud.checks import RefusedTemplateError, check
 from local_cloud.cloud import LocalCloud, LocalCloudError
 from local_cloud.deploy import DeployError
+from local_cloud.interpreters.environments import EnvironmentUnavailableError
 from local_cloud.real_model.error import RealModelError
 from local_cloud.real_model.process import RealModel
 from slipway.local.running_cloud import DEFAULT_PORT, announced
@@ -41,7 +42,7 @@ def run(
 
     real: a folder or an id on the Hub, of a model that answers in place of the text generator. playground_port: of the
     first deployment's page. Returns the exit status: 0 after Ctrl-C, 1 after a problem, which was printed, 2 for an
-    unknown deployment.
+    unknown deployment or packages that can't be had.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     progress, project = Steps(), project_folder()
@@ -87,6 +88,7 @@ def run(
     except (
         UnknownDeploymentError,
         DeploymentError,
+        EnvironmentUnavailableError,
         SynthesisError,
         LocalCloudError,
         RealModelError,
@@ -96,7 +98,7 @@ def run(
     ) as error:
         progress.end()
         print(error, file=sys.stderr)
-        return 2 if isinstance(error, UnknownDeploymentError) else 1
+        return 2 if isinstance(error, UnknownDeploymentError | EnvironmentUnavailableError) else 1
     return 0
 
 

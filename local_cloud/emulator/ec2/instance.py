@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from datetime import UTC, datetime
@@ -19,10 +18,10 @@ from local_cloud.emulator.ec2.launch import Launch
 from local_cloud.emulator.ec2.metadata import MetadataService
 from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.services import iam
+from local_cloud.interpreters.start import command
 from local_cloud.machine import clock as machine_clock
 from local_cloud.machine import commands, python
 
-_ROOT = Path(__file__).parents[3]
 _CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 _PUBLIC_ADDRESS = "203.0.113.25"  # from a block that is reserved for documentation
 _NOWHERE = "http://127.0.0.1:9"  # the discard port, on which nobody listens
@@ -163,8 +162,7 @@ class Ec2Instance:
             hangs = faults.take("boot_hangs")
             # The pipe is never written: its end tells the machine that the emulator is gone, even after a kill -9.
             self._process = subprocess.Popen(
-                ["cat"] if hangs else [sys.executable, "-m", "local_cloud.machine", str(self.disk)],
-                cwd=_ROOT,
+                ["cat"] if hangs else command("local_cloud.machine", str(self.disk)),
                 env=self._environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -3,16 +3,15 @@
 import contextlib
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from local_cloud.interpreters.start import command
 from local_cloud.model_server.djl.messages import RankReply, RankRequest
 
-_ROOT = Path(__file__).parents[3]
 _LAST_WORDS_IN_SECONDS = 3
 
 
@@ -39,8 +38,7 @@ class Ranks:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())],
-                cwd=_ROOT,
+                command("local_cloud.model_server.djl.rank_process", str(folder), str(theirs.fileno())),
                 env=environment,
                 stdin=subprocess.PIPE,  # it closes when the server ends
                 pass_fds=[theirs.fileno()],

@@ -30,7 +30,9 @@ NO_CHAT_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
     "tokenizer does not define one."
 )
-MODELS = Path(__file__).parents[3] / "constructs" / "llm_hosting" / "catalog" / "models.json"
+_BESIDE = Path(__file__).parents[3]  # what is around the package local_cloud
+# In a wheel the library stands beside this package, in a checkout in constructs/.
+MODELS = next(_BESIDE.glob("llm_hosting/catalog/models.json"), _BESIDE / "constructs/llm_hosting/catalog/models.json")
 
 
 class TextEngine:

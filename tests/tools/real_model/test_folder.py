@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from local_cloud.interpreters import environments
 from local_cloud.real_model import folder as finding
 from local_cloud.real_model.error import RealModelError
-from local_cloud.real_model.python import model_python
 
 
 @pytest.fixture
@@ -23,7 +23,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The program that downloads from the Hub, without torch's Python: the test writes it."""
     script = tmp_path / "download.py"
     monkeypatch.setattr(finding, "_DOWNLOAD", script)
-    monkeypatch.setattr(finding, "model_python", lambda: Path(sys.executable))
+    monkeypatch.setattr(environments, "HOME", tmp_path)
+    (python := tmp_path / ".venv-models/bin/python").parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
     return script
 
 
@@ -75,9 +77,3 @@ def test_a_failed_download_names_its_reason_and_the_fix(hub: Path, reason: str, 
     hub.write_text(f"import sys; sys.exit({reason!r})")
     with pytest.raises(RealModelError, match=f"^--real: owner/name can't be downloaded, as {reason}; {fix}"):
         finding.folder_of("owner/name")
-
-
-def test_real_models_need_an_environment_with_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local_cloud.real_model.python.HOME", tmp_path)
-    with pytest.raises(RealModelError, match=r"\.venv-models, which is missing: run `make \.venv-models/\.ready`"):
-        model_python()

@@ -5,7 +5,6 @@ import os
 import secrets
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -15,8 +14,8 @@ from pathlib import Path
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.sagemaker.containers.log import ContainerLog
 from local_cloud.emulator.services import iam
+from local_cloud.interpreters.start import command
 
-_ROOT = Path(__file__).parents[4]
 _EXITS_BEFORE_GIVING_UP = 3
 _PING_SECONDS = 2
 _PING_INTERVAL_IN_SECONDS = 0.05
@@ -117,8 +116,7 @@ class EndpointInstance:
         self.loaded_at = time.time() + clock.shortened(self._spec.loading_seconds)
         # Nothing is written to the pipe: it closes with the emulator, also after kill -9, which ends the container.
         with subprocess.Popen(
-            [sys.executable, "-m", "local_cloud.model_server"],
-            cwd=_ROOT,
+            command("local_cloud.model_server"),
             env=self._environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ import requests
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud, free_port
-from local_cloud.machine import commands
+from local_cloud.interpreters import start
 from local_cloud.network import put_network
 from support.patience import wait_for
 from support.stacks.machines import IMAGE, forget_faults, machine, machines, order_fault, wait_for_state
@@ -389,7 +389,7 @@ def stack_is_known(cloud: LocalCloud, name: str) -> bool | None:
 
 def test_timeout_ends_a_command_that_stays_with_the_machines_processes() -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, commands.__file__, "timeout", "-k", "10", *arguments]
+        program = start.command("local_cloud.machine.commands", "timeout", "-k", "10", *arguments)
         return subprocess.run(program, capture_output=True, text=True)
 
     assert run("0.1", "tail", "-f", "/dev/null").returncode == 124

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from local_cloud.cloud import PYTHON, LocalCloud
+from local_cloud.cloud import LocalCloud
+from local_cloud.interpreters.environments import CLOUD
 from support.patience import wait_for
 from support.repository import ROOT
 from support.stacks.small_stacks import REGION, arn_of, create, function, resource, role, statement
@@ -114,7 +115,7 @@ print(len(stock._queues[url]["messages"]))
 
 
 def test_no_change_of_a_queue_interrupts_another() -> None:
-    command = [str(PYTHON), "-c", CHANGES]
+    command = [str(CLOUD.python()), "-c", CHANGES]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-2:] == ["[]", "3"]  # one message each from a sender, a topic and a rule
 

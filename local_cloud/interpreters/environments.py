@@ -1,0 +1,175 @@
+"""Python environments of the local cloud's own, in which nothing but pinned packages is installed.
+
+A checkout has them in its own folder, where `make` puts them. A Slipway that was installed as a package makes each one
+at its first use, in the user's cache folder.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+from llm_hosting.file_errors import why
+from llm_hosting.home import HOME, IS_CHECKOUT
+from local_cloud.interpreters.start import PACKAGE
+
+UNUSED_AFTER_DAYS = 30
+
+
+class EnvironmentUnavailableError(Exception):
+    """An environment can't be had; the message is one sentence with the fix."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Packages at exact versions, with a Python of their own.
+
+    name: a checkout has it in .venv-<name>. contents and cost: in words, for who waits for it.
+    requirements: the packages with their hashes.
+    """
+
+    name: str
+    contents: str
+    cost: str
+    requirements: Path
+
+    def python(self) -> Path:
+        """Return the interpreter; the first use makes the environment. Raises EnvironmentUnavailableError."""
+        if IS_CHECKOUT:
+            return self._of_checkout()
+        folder = cache_folder() / f"{self.name}-{self._key()}"
+        if not _is_ready(folder):
+            try:
+                self._make_once(folder)
+            except OSError as error:
+                raise EnvironmentUnavailableError(
+                    f"{self.contents} can't be put into {folder.parent}: {why(error)}; "
+                    "make that folder writable, or name another by XDG_CACHE_HOME."
+                ) from error
+        with suppress(OSError):  # in a cache that can only be read
+            _stamp(folder).touch()  # when it was used last
+        return _python(folder)
+
+    def _of_checkout(self) -> Path:
+        folder = HOME / f".venv-{self.name}"
+        if not _python(folder).exists():
+            raise EnvironmentUnavailableError(f"{folder.name} is missing: run `make {folder.name}/.ready`.")
+        return _python(folder)
+
+    def _key(self) -> str:
+        """Return a name for these packages on this kind of Python, which another release may share."""
+        python = (platform.python_implementation(), *sys.version_info[:2], platform.machine())
+        return hashlib.sha256(self.requirements.read_bytes() + repr(python).encode()).hexdigest()[:12]
+
+    def _make_once(self, folder: Path) -> None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(folder.parent / f"{self.name}.lock"):
+            if not _is_ready(folder):  # another process may have made it
+                print(f"{self.contents} go into {folder}, once: {self.cost}.", file=sys.stderr, flush=True)
+                self._make(folder)
+            for other in folder.parent.glob(f"{self.name}-*"):
+                if _is_unused(other):
+                    print(f"{other} is removed: unused for {UNUSED_AFTER_DAYS} days.", file=sys.stderr)
+                    shutil.rmtree(other, ignore_errors=True)
+
+    def _make(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            for command in _commands(folder, self.requirements):
+                self._run(command)
+        except BaseException:  # also Ctrl-C: nothing half made stays
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        _stamp(folder).touch()
+
+    def _run(self, command: list[str]) -> None:
+        # Packages that PYTHONPATH shows would count as installed.
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+            raise EnvironmentUnavailableError(
+                f"{self.contents} can't be installed: {said[-1] if said else 'the installer says nothing'}; "
+                "they come from your package index, once: run it again with a way there."
+            )
+
+
+CLOUD = Environment(
+    "cloud", "The local cloud's packages", "about 80 MB, in less than a minute", PACKAGE / "requirements.txt"
+)
+MODELS = Environment(
+    "models",
+    "The packages that run a real model",
+    "about 5 GB, in some minutes",
+    PACKAGE / "requirements-models.txt",
+)
+
+
+def cache_folder() -> Path:
+    """Return the folder in which Slipway keeps what it can make again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slipway"
+
+
+def _python(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _stamp(folder: Path) -> Path:
+    return folder / ".ready"
+
+
+def _is_ready(folder: Path) -> bool:
+    return _stamp(folder).exists() and _python(folder).exists()  # its Python links to one that may have gone
+
+
+def _is_unused(folder: Path) -> bool:
+    """Return whether nobody used the environment lately, or whoever made it was killed before its end."""
+    if not _stamp(folder).exists():
+        return True
+    return time.time() - _stamp(folder).stat().st_mtime > UNUSED_AFTER_DAYS * 86_400
+
+
+def _commands(folder: Path, requirements: Path) -> list[list[str]]:
+    """Return the commands that make an environment, of the installer that knows the user's package index."""
+    uv = shutil.which("uv", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
+    has_pip = find_spec("pip") is not None
+    if uv and (_is_installed_by_uv() or not has_pip):
+        return [
+            [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
+            [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(folder), str(requirements)],
+        ]
+    if not has_pip:
+        raise EnvironmentUnavailableError(
+            f"This Python has neither pip nor uv to install packages with: run `{sys.executable} -m ensurepip`."
+        )
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+    return [
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)],
+        [sys.executable, "-m", "pip", "--python", str(_python(folder)), "install", *options, "-r", str(requirements)],
+    ]
+
+
+def _is_installed_by_uv() -> bool:
+    return (distribution("slipway-aws").read_text("INSTALLER") or "").strip() == "uv"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock, which other processes that make the same environment wait for."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another Slipway is setting these packages up: waiting for it.", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
