@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -93,14 +94,15 @@ class Environment:
         _stamp(folder).touch()
 
     def _run(self, command: list[str]) -> None:
-        # Packages that PYTHONPATH shows would count as installed.
-        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        # Packages that PYTHONPATH shows would count as installed. A reason must be one line.
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"UV_NO_WRAP": "1"}
         done = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+            reason = re.sub(r"^\w+: |\.$", "", said[-1]) if said else f"exit status {done.returncode}"
             raise EnvironmentUnavailableError(
-                f"{self.contents} can't be installed: {said[-1] if said else 'the installer says nothing'}; "
-                "they come from your package index, once: run it again with a way there."
+                f"{self.contents} can't be installed: {reason}; run this again where your package index can be reached, "
+                "which is needed once."
             )
 
 
