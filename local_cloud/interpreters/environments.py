@@ -101,8 +101,8 @@ class Environment:
             said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
             reason = re.sub(r"^\w+: |\.$", "", said[-1]) if said else f"exit status {done.returncode}"
             raise EnvironmentUnavailableError(
-                f"{self.contents} can't be installed: {reason}; run this again where your package index can be reached, "
-                "which is needed once."
+                f"{self.contents} can't be installed: {reason}; run this again where your package index "
+                "can be reached, which is needed once."
             )
 
 
