@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs release recordings bench smoke chaos requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -110,6 +110,9 @@ docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check it
 	@find site -name __pycache__ -prune -exec rm -r {} +
 	@cp docs/zensical.toml site && cd site && ../.venv-docs/bin/zensical build --strict
 	@echo "look at it: python -m http.server --directory site/html"
+
+release: .venv/.ready node_modules/.ready  ## cut VERSION: version, changelog, and what later releases must not break; docs/upgrading.md
+	@python -m tools.release $(VERSION)
 
 recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## record make local, make test, the playground and a report anew, for docs/pictures/
 	@python -m tools.recordings

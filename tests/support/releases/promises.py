@@ -2,8 +2,13 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from inspect import isclass, signature
 from typing import Any
 
+from pydantic import BaseModel
+
+import slipway
+import slipway.testing
 from llm_hosting.api.routes import ROUTES
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.fleets.fleet import Fleet
@@ -23,6 +28,7 @@ def promises() -> Promises:
         "settings": _settings(Deployment.model_json_schema()),
         "settings of fleets": _settings(Fleet.model_json_schema()),
         "commands": _commands(command_line()),
+        "python": _python(),
     }
     return {kind: sorted(set(names)) for kind, names in found.items()}
 
@@ -84,3 +90,14 @@ def _commands(parser: ArgumentParser, name: str = "slipway") -> Iterator[str]:
         yield from (f"{name} {option}" for option in action.option_strings if option not in ("-h", "--help"))
         if not verbs:
             yield from (f"{name} ... {choice}" for choice in action.choices or ())
+
+
+def _python() -> Iterator[str]:
+    """Yield the names that users import, with the public names of classes and the parameters of calls."""
+    for module in (slipway, slipway.testing):
+        for name in module.__all__:
+            found = getattr(module, name)
+            yield f"{module.__name__}.{name}"
+            yield from (f"{name}({parameter}=)" for parameter in signature(found).parameters)
+            if isclass(found) and not issubclass(found, BaseModel):  # a model's fields are settings
+                yield from (f"{name}.{each}" for each in vars(found) if not each.startswith("_"))
