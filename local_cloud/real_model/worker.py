@@ -98,21 +98,23 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        pending: list[Pending] = []
         try:
             if self.path == "/count":
                 self._begin(200, self.server.count(self.server.read(body)))
                 return
-            pending = [self.server.batching.submit(request) for request in [self.server.read(each) for each in body]]
-        except RequestError as error:
-            self._begin(400, {"error": str(error)})
-            return
-        try:
+            for each in body:
+                pending.append(self.server.batching.submit(self.server.read(each)))
             self._begin(200, {"prompt_tokens": [len(each.rows[0].prompt) for each in pending]})
             for line in _lines(pending):
                 self._write(line)
+        except RequestError as error:
+            self._begin(400, {"error": str(error)})
         except GenerationError as error:
             self._write({"error": str(error)})
-        except OSError:  # the caller has hung up
+        except OSError:
+            pass  # the caller has hung up
+        finally:
             for each in pending:
                 each.abandon()
 
@@ -172,11 +174,10 @@ class _Text:
         return {"text": piece}
 
     def _certain(self, text: str) -> str:
-        """The text without an unfinished character or what may become a stop sequence."""
-        text = text.rstrip("\ufffd")
-        begun = (
-            length for stop in self._row.stop for length in range(len(stop), 0, -1) if text.endswith(stop[:length])
-        )
+        """The text without an unfinished character, up to what is a stop sequence or may become one."""
+        text, stops = text.rstrip("\ufffd"), self._row.stop
+        text = text[: min((at for stop in stops if (at := text.find(stop)) >= 0), default=len(text))]
+        begun = (length for stop in stops for length in range(1, len(stop)) if text.endswith(stop[:length]))
         return text[: len(text) - max(begun, default=0)]
 
 

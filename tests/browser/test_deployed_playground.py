@@ -88,6 +88,7 @@ def test_the_page_asks_the_deployed_model_with_a_key_that_it_checks(visit: Visit
 def test_the_page_behind_the_proxy_asks_for_no_key_and_its_curl_line_works(visit: Visit, proxy: SigningProxy) -> None:
     page = visit(proxy.url)
     expect(page.locator("#sign-in")).to_be_hidden()
+    expect(page.locator("#about")).to_contain_text("a text generator answers in place of the model")
     for name, value in {"prompt": HOSTILE, "samples": "2", "length": "12", "seed": "7"}.items():
         page.locator(f"#{name}").fill(value)
     texts = ask(page)
