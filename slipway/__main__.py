@@ -32,7 +32,7 @@ from slipway.cli.deploying import (
     stage,
     verify,
 )
-from slipway.cli.developing import models, reference
+from slipway.cli.developing import catalog, models, reference
 from slipway.cli.operating import bench, call, keys, logs, openapi, playground, purge, status, usage
 from slipway.cli.operating import list as list_
 from slipway.cli.parser import Parser, overview
@@ -46,7 +46,7 @@ _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Measure": (bench,),
     "Keys": (keys, usage),
     "Maintain": (purge,),
-    "Work on Slipway itself": (models, reference),
+    "Work on Slipway itself": (catalog, models, reference),
 }
 
 

@@ -1,0 +1,26 @@
+"""`slipway catalog diff`: compares the catalog with what AWS publishes."""
+
+from argparse import Namespace
+
+from slipway.cli.parser import Verbs, add_verb
+
+
+def add(verbs: Verbs) -> None:
+    """Add `catalog diff` with its arguments."""
+    text = "compare the catalog with what AWS publishes: images, instance types, prices"
+    catalog = verbs.add_parser("catalog", description=text)
+    catalog.summary = text
+    own = catalog.add_subparsers(required=True, metavar="{diff}")
+    text = "show what is new, gone or changed; exit status 1 if anything is"
+    verb = add_verb(own, "diff", text, run, more="botocore's lists are always compared")
+    images = "AWS's list of images: a page of Markdown (file or https URL), or the folder with AWS's files"
+    verb.add_argument("--images", action="append", default=[], metavar="SOURCE", help=images)
+    prices = "AWS's price list of AmazonSageMaker or AmazonEC2 in JSON: a file or an https URL"
+    verb.add_argument("--prices", action="append", default=[], metavar="SOURCE", help=prices)
+    verb.add_argument("--json", action="store_true", help="print a JSON list")
+
+
+def run(given: Namespace) -> int:
+    from slipway.refreshing import catalog_diff
+
+    return catalog_diff.run(given.images, given.prices, as_json=given.json)

@@ -1,0 +1,1 @@
+"""Compares the catalog with what AWS publishes."""
