@@ -65,6 +65,14 @@ def test_the_site_lists_every_page_once() -> None:
     assert sorted(listed) == sorted(str(page.relative_to(ROOT)) for page in PAGES)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_belongs_to_an_item_of_a_list_stands_four_spaces_in(page: Path) -> None:
+    """GitHub is content with less; the site then ends the list."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^ {1,3}(?:[-*] |\d+\. |```).*", text, re.MULTILINE) == []
+    assert re.findall(r"\n\n {1,3}\S.*", text) == []
+
+
 def test_the_glossary_has_each_word_once_and_in_order() -> None:
     words = re.findall(r"^\| ([a-z][^|]*) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
     assert words
