@@ -4,9 +4,11 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from llm_hosting.catalog.layers import own_files
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape
 from llm_hosting.deployment.lock import LockError, read_lock
 from llm_hosting.file_errors import why
@@ -18,11 +20,25 @@ _COLUMNS = [each for each in fields(ModelShape) if each.name not in ("ids", "sou
 _OPTIONAL = {each.name for each in _COLUMNS if each.default is not MISSING or each.default_factory is not MISSING}
 
 
-def run(locks: Sequence[Path], catalog: Path = MODELS_FILE) -> int:
+def catalog_of(project: Path) -> Path:
+    """Return the file for a project's rows: our own in a checkout of Slipway, otherwise one of the project.
+
+    Raises CatalogError if the project's file can't be used.
+    """
+    if MODELS_FILE.is_relative_to(project.resolve()):
+        return MODELS_FILE
+    own_files()
+    return project / "catalog" / MODELS_FILE.name
+
+
+def run(locks: Sequence[Path], catalog: Path) -> int:
     """Write the rows. Returns the exit status: 0 if they are written, 2 after a problem, which was printed; then no
     row is written.
+
+    catalog: the file with the rows; it is made if it is missing.
     """
-    content = json.loads(catalog.read_text())
+    new = {"source": "files of the models at the commits of their locks", "as_of": str(date.today()), "models": []}
+    content = json.loads(catalog.read_text()) if catalog.exists() else new
     rows = {hub_id: row for row in content["models"] for hub_id in row["ids"]}
     said = []
     for path in locks:
@@ -37,6 +53,7 @@ def run(locks: Sequence[Path], catalog: Path = MODELS_FILE) -> int:
         known = next((each for each in rows if each.lower() == hub_id.lower()), hub_id)
         said.append(f"{known}: {_difference(rows.get(known), facts)}")
         rows[known] = facts | {"needs": rows.get(known, {}).get("needs", {})}
+    catalog.parent.mkdir(exist_ok=True)
     catalog.write_text(written(content, rows))
     print("\n".join(said))
     return 0
@@ -46,7 +63,8 @@ def written(content: dict[str, Any], rows: dict[str, Row]) -> str:
     """The text of models.json: a line for each shape, with all ids that share it, sorted."""
     shared: dict[str, list[str]] = {}
     for hub_id, row in rows.items():
-        names = [each.name for each in _COLUMNS if each.name not in _OPTIONAL or row.get(each.name) not in (None, {})]
+        named = [each.name for each in _COLUMNS if each.name in row]  # a project's row may have a few columns only
+        names = [name for name in named if name not in _OPTIONAL or row[name] not in (None, {})]
         kept = {name: row[name] for name in (*names, *(name for name in ("source",) if name in row))}
         shared.setdefault(json.dumps(kept, ensure_ascii=False), []).append(hub_id)
     lines = [f'    {{"ids": {json.dumps(sorted(ids, key=str.lower))}, {kept[1:]}' for kept, ids in shared.items()]

@@ -103,7 +103,7 @@ class Serving(Section):
     version: str | None = Field(
         None,
         description="Version of the engine's image, or its beginning: `2.0` means the newest 2.0 version of the "
-        "catalog; null = the catalog's default.",
+        "catalog. It may be newer than the catalog, or the tag of a newer image. null = the catalog's default.",
     )
     image_uri: str | None = Field(
         None,

@@ -102,7 +102,6 @@ def validate_file(
     lock: used instead of the lock file.
     Raises CatalogError or RulesError for a file of the project that can't be used.
     """
-    demand_own_rows()
     deployment, findings, overlay = parse(path)
     if deployment and lock:
         deployment = deployment.with_lock(lock)
@@ -140,6 +139,7 @@ def _judged(
     deployment: Deployment, findings: list[Finding], handlers: Collection[str]
 ) -> tuple[Resolution, list[Finding]]:
     """Return the resolution and all findings. findings: those so far; a wrong handler is added to them."""
+    demand_own_rows()
     own = deployment.serving.handler
     if own and own not in handlers:
         problem = f"{own!r} is not a folder with a model.py"

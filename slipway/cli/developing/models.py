@@ -3,6 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
+from llm_hosting.project import project_folder
 from slipway.cli.parser import Verbs, add_verb
 
 
@@ -15,4 +16,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.reference import catalog_rows
 
-    return catalog_rows.run(given.locks)
+    return catalog_rows.run(given.locks, catalog_rows.catalog_of(project_folder()))

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.catalog.models import MODELS_FILE, ModelShape, shapes_of
+from llm_hosting.catalog.laws import demand_own_rows
+from llm_hosting.catalog.models import MODELS_FILE, ModelShape, model_shape, shapes_of
 from slipway.locking import lock
 from slipway.reference import catalog_rows as models
+from support.own_project import own_project
+from support.repository import ROOT
 from support.stand_ins.hub_server import HubServer
 
 CONFIG = {
@@ -115,3 +118,24 @@ def test_the_catalog_is_as_the_command_writes_it() -> None:
     content = json.loads(MODELS_FILE.read_text())
     rows = {hub_id: row for row in content["models"] for hub_id in row["ids"]}
     assert models.written(content, rows) == MODELS_FILE.read_text()
+
+
+def test_a_project_gets_a_file_of_its_own(locked: Locked, tmp_path: Path) -> None:
+    path = locked("my-org/a")
+    catalog = models.catalog_of(tmp_path)
+    assert catalog == tmp_path / "catalog" / "models.json"
+    assert models.run([path], catalog) == 0
+    with own_project(tmp_path, {}):
+        demand_own_rows()
+        found = model_shape("my-org/a")
+        assert found
+        assert (found.layers, found.vocabulary) == (2, 32_000)
+    assert models.catalog_of(ROOT) == MODELS_FILE
+
+
+def test_a_row_of_few_columns_keeps_them(locked: Locked, tmp_path: Path) -> None:
+    few: dict[str, object] = {"models": [{"ids": ["Qwen/Qwen3-4B"], "chat_template": True}]}
+    with own_project(tmp_path, {"models.json": few}):
+        assert models.run([locked("my-org/a")], models.catalog_of(tmp_path)) == 0
+    rows = json.loads((tmp_path / "catalog" / "models.json").read_text())["models"]
+    assert rows[1] == {"ids": ["Qwen/Qwen3-4B"], "chat_template": True}
