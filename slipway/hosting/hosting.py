@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from llm_hosting.installed_version import installed_version
 from slipway.hosting.check import Check
 from slipway.hosting.endpoint import DeployedEndpoint
 from slipway.hosting.machines import DeployedMachines
-from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
 
 
 class DeployedHosting(Protocol):
@@ -62,5 +63,9 @@ _BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {
 
 
 def hosting_of(stack: DeployedStack) -> DeployedHosting:
-    """Return the stack's hosting. Raises UnknownStackError."""
-    return _BY_MODE[stack.label.mode](stack)
+    """Return the stack's hosting. Raises UnknownStackError, also for a mode that a newer version has added."""
+    label = stack.label
+    if label.mode not in _BY_MODE:
+        made = f"{stack.name}: Slipway {label.version} made the stack with hosting.mode {label.mode!r}"
+        raise UnknownStackError(f"{made}, which {installed_version()} does not know; install {label.version} or newer.")
+    return _BY_MODE[label.mode](stack)

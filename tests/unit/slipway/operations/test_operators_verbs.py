@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from llm_hosting.installed_version import installed_version
 from llm_hosting.stack_label import StackLabel
 from slipway.__main__ import main
 from slipway.operations import list_deployments
@@ -146,6 +147,18 @@ def test_as_many_instances_run_as_are_wanted(current: int, desired: int, good: b
     found, seen = looked(Aws(endpoint={"ProductionVariants": [variant]}))["instances"]
     assert (found, seen.startswith(f"{current} of {desired}")) == (good, True)
     assert ("no instance has run this configuration yet" in seen) == (desired == 0)
+
+
+def test_a_stack_of_a_newer_version_with_an_unknown_mode_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    aws = Aws()
+    aws.label = StackLabel("gpt2", "elsewhere", "9.8.7").as_metadata()
+    assert asking_aws(lambda: show(aws.stack, as_json=False)) == 2
+    assert capsys.readouterr().err == (
+        "chat: Slipway 9.8.7 made the stack with hosting.mode 'elsewhere', which "
+        f"{installed_version()} does not know; install 9.8.7 or newer.\n"
+    )
 
 
 @pytest.mark.parametrize("label", [None, {}, {"AWS::CloudFormation::Interface": {}}, {"Slipway": {"model": "gpt2"}}])
