@@ -37,8 +37,12 @@ def run(locks: Sequence[Path], catalog: Path) -> int:
 
     catalog: the file with the rows; it is made if it is missing.
     """
-    new = {"source": "files of the models at the commits of their locks", "as_of": str(date.today()), "models": []}
-    content = json.loads(catalog.read_text()) if catalog.exists() else new
+    new: dict[str, Any] = {
+        "source": "files of the models at the commits of their locks",
+        "as_of": str(date.today()),
+        "models": [],
+    }
+    content: dict[str, Any] = json.loads(catalog.read_text()) if catalog.exists() else new
     rows = {hub_id: row for row in content["models"] for hub_id in row["ids"]}
     said = []
     for path in locks:

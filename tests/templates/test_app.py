@@ -11,13 +11,72 @@ import pytest
 
 from slipway_stacks.from_context import add_stacks
 from support.deployments.counted_calls import ONCE, count_calls
+from support.own_project import own_project
 from support.repository import ROOT
 
 
-def run(deployment: str, output: Path) -> subprocess.CompletedProcess[str]:
+def run(deployment: str, output: Path, project: Path = ROOT) -> subprocess.CompletedProcess[str]:
     context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"deployment": deployment}
     environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output)}
-    return subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = [sys.executable, str(ROOT / "app.py")]
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
+
+
+IMAGE = "gpu-py313-cu131-ubuntu26.04-sagemaker"
+RULES = """
+from slipway.rules import Finding, warning
+
+@warning
+def endpoints_stay_in_our_vpc(resolution):
+    \"\"\"Our endpoints run in the VPC of the platform team.\"\"\"
+    if resolution.deployment.security.vpc is None:
+        yield Finding("security.vpc", "is not set", "name our VPC")
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a version of vLLM and a rule of its own, and a deployment of that version."""
+    (tmp_path / "cdk.json").write_text("{}")
+    (tmp_path / "deployments").mkdir()
+    for name, version in (("own", "0.99.0"), ("newer", f"0.99.1-{IMAGE}")):
+        hosted = "model: {id: Qwen/Qwen3-4B}\nhosting: {instance_type: ml.g6.2xlarge}\n"
+        text = f"{hosted}serving: {{engine: vllm, version: {version}}}\n"
+        (tmp_path / "deployments" / f"{name}.yaml").write_text(text)
+    row = {"tag": f"0.99.0-{IMAGE}", "cuda": 13.1, "vllm": "0.99.0"}
+    with own_project(tmp_path, {"engines/vllm.json": {"versions": {"0.99.0": row}}}, RULES):
+        return tmp_path
+
+
+def test_a_synth_uses_the_rows_and_rules_of_its_project(project: Path, tmp_path: Path) -> None:
+    result = run("own,newer", tmp_path / "out", project)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("  warning   security.vpc: is not set; name our VPC.") == 2
+    assert (
+        result.stderr.count("0.99.1-gpu-py313-cu131-ubuntu26.04-sagemaker' is newer than the catalog: its facts") == 1
+    )
+    for name, tag in (("own", "0.99.0"), ("newer", "0.99.1")):
+        template = (tmp_path / "out" / f"{name}.template.json").read_text()
+        assert f"/vllm:{tag}-{IMAGE}" in template
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        (
+            "rules.py",
+            "import nothing_here\n",
+            "rules.py, line 1: ModuleNotFoundError: No module named 'nothing_here'.\n",
+        ),
+        ("catalog/models.json", "[]", "catalog/models.json must be an object with source, as_of, models.\n"),
+    ],
+)
+def test_a_wrong_file_of_the_project_ends_the_synth_with_one_sentence(
+    project: Path, tmp_path: Path, file: str, text: str, said: str
+) -> None:
+    (project / file).write_text(text)
+    result = run("own", tmp_path / "out", project)
+    assert (result.returncode, result.stderr) == (1, said)
 
 
 @pytest.mark.parametrize("name", ["gpt3", ""])

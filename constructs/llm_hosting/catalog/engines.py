@@ -31,7 +31,7 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 Platform = Literal["gpu", "cpu", "neuron"]
 Processor = Literal["x86_64", "arm64"]
 Machine = tuple[Platform | None, Processor | None]
-_BUILD = re.compile(r"-v\d+(\.\d+)*$")
+BUILD = re.compile(r"-v\d+(\.\d+)*$")
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def _is_same_image(tag: str, known: str) -> bool:
     """
     if known.startswith("server-"):
         return tag == known or tag.startswith(f"{known}.") or known.startswith(f"{tag}.")
-    tag, known = _BUILD.sub("", tag), _BUILD.sub("", known)
+    tag, known = BUILD.sub("", tag), BUILD.sub("", known)
     return tag == known or ("-" in tag and known.startswith(f"{tag}-"))
 
 

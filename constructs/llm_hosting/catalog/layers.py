@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ Data = dict[str, Any]
 
 _OURS = Path(__file__).parent
 _FOLDER = "catalog"  # in the user's project
-# The sections of a file that hold rows, each with an example of its form.
+# The sections of a file that hold rows, each with its form.
 _SECTIONS: Mapping[str, Mapping[str, type]] = {
     "instances.json": {"instances": dict, "of_ec2_alone": dict, "machines": dict, "families_with_bf16": list},
     "models.json": {"models": list},
@@ -73,9 +74,13 @@ def own_file(name: str, row: str) -> str:
 
     row: the label of a version, the id of a model, or an instance type.
     """
+    return f"{_FOLDER}/{name}" if row.lower() in _own_rows(name) else ""
+
+
+@kept_for_project
+def _own_rows(name: str) -> frozenset[str]:
     own = own_files().get(name, {})
-    rows = {each for section in sections(name) for each in _ids(own.get(section, ()))}
-    return f"{_FOLDER}/{name}" if row.lower() in rows else ""
+    return frozenset(each for section in sections(name) for each in _ids(own.get(section, ())))
 
 
 def demand_types(name: str, rows: Mapping[str, Data], kind: type) -> None:
@@ -121,10 +126,13 @@ def _problem_of_rows(name: str, section: str, rows: Any) -> str:
         return "" if all(isinstance(each, str) for each in rows) else "use names of families, such as c8i"
     if name == "models.json":
         ids = [row.get("ids") if isinstance(row, dict) else None for row in rows]
-        named = all(each and isinstance(each, list) and all(isinstance(one, str) for one in each) for each in ids)
-        return "" if named else "write each row as an object with ids, the list of its ids on the Hub"
-    bare = [row for row, columns in rows.items() if section != "machines" and not isinstance(columns, dict)]
-    return f"{bare[0]} must be an object of columns" if bare else ""
+        if not all(each and isinstance(each, list) and all(isinstance(one, str) for one in each) for each in ids):
+            return "write each row as an object with ids, the list of its ids on the Hub"
+        twice = [hub_id for hub_id, count in Counter(_ids(rows)).items() if count > 1]
+        return f"{twice[0]} is there twice" if twice else ""
+    form, words = ((int, float), "a number") if section == "machines" else (dict, "an object of columns")
+    wrong = [row for row, columns in rows.items() if not isinstance(columns, form)]
+    return f"{wrong[0]} must be {words}" if wrong else ""
 
 
 _WORDS: Mapping[type, str] = {str: "a text", dict: "an object of rows by name", list: "a list"}

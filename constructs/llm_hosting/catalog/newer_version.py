@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .architectures import architectures
-from .engines import Engine, EngineVersion, Machine
+from .engines import BUILD, Engine, EngineVersion, Machine
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
-_BUILD = re.compile(r"-v\d+(\.\d+)*$")
 
 
 def newer_version(known: Engine, name: str, machine: Machine | None = None) -> EngineVersion | None:
@@ -54,7 +53,7 @@ def _is_later(other: EngineVersion, version: EngineVersion) -> bool:
 
 def _form(name: str) -> str:
     """Return the name with N for each run of digits, without the number of the build."""
-    without = name if name.startswith("server-") else _BUILD.sub("", name)
+    without = name if name.startswith("server-") else BUILD.sub("", name)
     return re.sub(r"\d+", "N", without)
 
 

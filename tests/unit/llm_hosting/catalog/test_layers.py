@@ -131,6 +131,8 @@ def test_another_project_forgets_the_rows_of_the_first(tmp_path: Path) -> None:
         ({"models.json": {"models": {}}}, "catalog/models.json: models must be a list."),
         ({"models.json": {"models": [{"id": "me/mine"}]}}, "models: write each row as an object with ids, the list"),
         ({"instances.json": {"instances": {"ml.a.b": 1}}}, "instances: ml.a.b must be an object of columns."),
+        ({"instances.json": {"machines": {"address_usd_per_hour": {}}}}, "address_usd_per_hour must be a number."),
+        ({"models.json": {"models": [MODEL, MODEL | {"ids": ["Me/Mine"]}]}}, "models: me/mine is there twice."),
         ({"instances.json": {"families_with_bf16": [1]}}, "families_with_bf16: use names of families, such as c8i."),
         (
             {"instances.json": {"machines": {"usd": 1}}},
