@@ -10,8 +10,9 @@ from llm_hosting.home import HOME
 from llm_hosting.installed_version import installed_version
 
 FIRST_DEPLOYMENT = "deployments/chat.yaml"
-SCHEMAS = ("deployments/schema.json", "deployments/overlay.schema.json")
-_SAME = {name: name for name in (*SCHEMAS, "package.json", "package-lock.json", ".npmrc")}
+FLEET_SCHEMA = "fleets/schema.json"
+_SCHEMAS = ("deployments/schema.json", "deployments/overlay.schema.json", FLEET_SCHEMA)
+_SAME = {name: name for name in (*_SCHEMAS, "package.json", "package-lock.json", ".npmrc")}
 _OF_RELEASE = _SAME | {".github/role.yaml": "examples/github/role.yaml"}  # -> its place in HOME
 _SUFFIX = ".tmpl"  # keeps formatters, test runners and git from taking the templates for files of their own
 
@@ -19,7 +20,7 @@ _SUFFIX = ".tmpl"  # keeps formatters, test runners and git from taking the temp
 def contents() -> dict[str, str]:
     """Return the text of each file by its path in the project."""
     found = dict(_templates(files("slipway.project") / "template"))
-    found |= {name: (HOME / place).read_text("utf-8") for name, place in _OF_RELEASE.items()}
+    found |= {name: (HOME / place).read_text("utf-8").replace(place, name) for name, place in _OF_RELEASE.items()}
     return dict(sorted((found | {"cdk.json": _cdk_json()}).items()))
 
 
@@ -50,5 +51,5 @@ def _cdk_json() -> str:
 
 def foreign_schema(project: Path) -> str:
     """Return a schema file of the project that is not the installed Slipway's; empty if there is none."""
-    found = (name for name in SCHEMAS if (project / name).is_file())
+    found = (name for name in _SCHEMAS if (project / name).is_file())
     return next((name for name in found if (project / name).read_bytes() != (HOME / name).read_bytes()), "")

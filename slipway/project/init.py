@@ -9,8 +9,8 @@ from pathlib import Path
 
 from llm_hosting.deployment.paths import names
 from llm_hosting.file_errors import why
-from slipway.project.contents import FIRST_DEPLOYMENT, contents
-from slipway.shared.cdk_command import cdk
+from slipway.project.contents import FIRST_DEPLOYMENT, FLEET_SCHEMA, contents
+from slipway.shared.cdk_command import installation
 
 
 def run(folder: Path) -> int:
@@ -22,6 +22,8 @@ def run(folder: Path) -> int:
     try:
         if names(folder / "deployments"):
             del wanted[FIRST_DEPLOYMENT]
+        if not (folder / "fleets").is_dir():
+            del wanted[FLEET_SCHEMA]
         written = write_missing(folder, wanted)
     except OSError as error:
         print(f"{error.filename or folder} can't be written: {why(error)}; nothing was changed.", file=sys.stderr)
@@ -62,7 +64,7 @@ def _next(folder: Path) -> list[str]:
     commands = {
         f"slipway check {deployment}": "does it fit, start in time, and what does it cost?",
         f"slipway local {deployment}": "try it on this machine",
-        cdk(f"deploy -c deployment={deployment}", folder): "deploy it on AWS",
+        " && ".join(filter(None, (installation(folder), f"slipway deploy {deployment}"))): "deploy it on AWS",
     }
     width = max(map(len, commands))
     lines = [f"  {command:{width}}  # {text}" for command, text in commands.items()]

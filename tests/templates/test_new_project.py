@@ -63,3 +63,17 @@ def test_its_own_test_asks_for_a_snapshot_then_passes_then_tells_what_an_edit_me
     status, said = ran(project, "slipway", "snapshot")
     assert status == 0
     assert "1 ml.g5.2xlarge beside 1 ml.g6.2xlarge" in said
+
+
+def test_its_own_test_tells_every_problem_of_a_refused_deployment(project: Path, chat: Path) -> None:
+    chat.write_text(chat.read_text().replace("lmi-vllm", "vlm").replace("max_model_len", "max_len"))
+    (project / "tests" / "snapshots").mkdir(exist_ok=True)
+    (project / "tests" / "snapshots" / "chat.json").write_text('{"Resources": {}}')
+
+    status, said = ran(project, "pytest")
+
+    assert status == 1
+    assert "AssertionError: chat can't be synthesized:\n" in said
+    assert "serving.engine" in said
+    assert "serving.max_len" in said
+    assert "NoTemplateError" not in said

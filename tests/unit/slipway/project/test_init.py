@@ -45,8 +45,9 @@ def test_a_project_is_written_into_a_new_folder(slipway: Slipway, tmp_path: Path
     status, out, err = slipway("init", "teams/chat service")
 
     assert (status, err) == (0, "")
+    new = contents().keys() - {"fleets/schema.json"}
     written = files_in(tmp_path / "teams" / "chat service")
-    assert written == contents().keys() == set(re.findall("^  wrote  (.+)$", out, re.MULTILINE))
+    assert written == new == set(re.findall("^  wrote  (.+)$", out, re.MULTILINE))
     assert {"app.py", "cdk.json", "deployments/chat.yaml", "tests/test_snapshots.py", ".gitignore"} <= written
 
 
@@ -55,13 +56,38 @@ def test_the_next_commands_are_told_for_a_shell(slipway: Slipway) -> None:
     commands = [shlex.split(line, comments=True) for line in told]
     assert commands[0] == ["cd", "chat service"]
     assert [command[:3] for command in commands[1:3]] == [["slipway", verb, "chat"] for verb in ("check", "local")]
-    assert commands[3][-4:] == ["cdk", "deploy", "-c", "deployment=chat"]
+    assert commands[3] == ["npm", "ci", "&&", "slipway", "deploy", "chat"]
 
 
 def test_the_current_folder_is_the_default(slipway: Slipway, tmp_path: Path) -> None:
     _, out, _ = slipway("init")
-    assert files_in(tmp_path) == contents().keys()
+    assert (tmp_path / "app.py").is_file()
     assert "  cd " not in out
+
+
+def test_within_a_project_the_project_is_the_default(
+    slipway: Slipway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slipway("init")
+    (tmp_path / "app.py").unlink()
+    monkeypatch.chdir(tmp_path / "deployments")
+    before = files_in(tmp_path)
+
+    slipway("init")
+
+    assert files_in(tmp_path) == before | {"app.py"}
+
+
+def test_a_project_with_fleets_gets_their_schema(slipway: Slipway, tmp_path: Path) -> None:
+    (tmp_path / "fleets").mkdir()
+    slipway("init")
+    assert (tmp_path / "fleets" / "schema.json").read_text() == (ROOT / "fleets" / "schema.json").read_text()
+
+
+def test_the_roles_name_the_place_of_their_template() -> None:
+    roles = contents()[".github/role.yaml"]
+    assert "--template-file .github/role.yaml" in roles
+    assert "examples/" not in roles
 
 
 def test_a_second_run_writes_only_what_is_missing(slipway: Slipway, tmp_path: Path) -> None:
