@@ -14,6 +14,7 @@ from slipway.deploying.failure import explain
 from slipway.deploying.next_steps import next_steps
 from slipway.deploying.plan import BusyStackError, Plan, Target, plan, refusals
 from slipway.operations import verify
+from slipway.shared.aws_clients import region_option
 from slipway.shared.steps import Steps
 from slipway.shared.terminal import NoTerminalError, ask_on_terminal
 from slipway.stack.deployed_stack import asking_aws, find_stack
@@ -60,9 +61,11 @@ def _deploy(names: Sequence[str], root: Path, region: str | None, *, sure: bool,
         return 1
     planned = plan(names, results, root)
     for target in planned.targets:
-        if target.updates and (status := diff.run(target.name, root, diff.DiffOptions("stack", target.region))):
-            print("Nothing was deployed.", file=sys.stderr)
-            return status
+        if target.is_update:
+            if status := diff.run(target.name, root, diff.DiffOptions("stack", target.region)):
+                print("Nothing was deployed.", file=sys.stderr)
+                return status
+            print()
     print(planned.page)
     if not sure and ask_on_terminal("\nDeploy? [y/N] ", to="deploy", done="deployed").lower() not in _YES:
         print("Nothing was deployed.", file=sys.stderr)
@@ -72,21 +75,19 @@ def _deploy(names: Sequence[str], root: Path, region: str | None, *, sure: bool,
 
 def _carry_out(planned: Plan, cli: CdkCli) -> int:
     """Run each step of the plan. Returns the exit status of the first that fails."""
-    names = ", ".join(target.stack for target in planned.targets)
     for step in planned.steps:
         print(f"\n{step.command}", flush=True)
         try:
             status = cli.run(*step.arguments, region=step.region)
         except KeyboardInterrupt:
-            print(
-                f"\nStopped waiting. CloudFormation goes on with what it has begun: `slipway status {names}` shows it, "
-                f"`slipway destroy {names}` removes it.",
-                file=sys.stderr,
-            )
+            print("\nStopped waiting. CloudFormation goes on with what it has begun; these show and remove it:")
+            for target in planned.targets:
+                print(f"slipway status {target.stack}{region_option(target.region)}")
+                print(f"slipway destroy {target.stack}{region_option(target.region)}")
             return 130
         if status:
             for target in planned.targets:
-                explain(target.stack, target.clients)
+                explain(target.stack, target.clients, before=target.deployed)
             print(f"`{step.command}` failed; mend it, then deploy again.", file=sys.stderr)
             return 1
     return 0

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slipway.deploying.cdk_cli import CdkCliError, find_cli
+from slipway.deploying.cdk_cli import CdkCliError, find_cli, search_path
 from slipway.deploying.failure import explain
 from slipway.hosting.hosting import hosting_of
-from slipway.leftovers.purge import show
-from slipway.leftovers.search import find
+from slipway.leftovers.proof import tell_what_is_left
 from slipway.operations.status import state_of
 from slipway.shared.aws_clients import clients_in
 from slipway.shared.terminal import NoTerminalError, ask_on_terminal
@@ -58,7 +57,7 @@ def _destroy(name: str, root: Path, region: str | None, *, sure: bool) -> int:
         explain(name, clients)
         print(f"{name} is not destroyed; mend it, then run `slipway destroy {name}` again.", file=sys.stderr)
         return 1
-    return _tell_what_is_left(stack)
+    return 1 if tell_what_is_left(name, clients) else 0
 
 
 def _announced(stack: DeployedStack) -> list[str]:
@@ -69,9 +68,9 @@ def _announced(stack: DeployedStack) -> list[str]:
     try:
         state = state_of(stack)
         lines.append(f"  goes   the model, its API and {count} resources in all; {hosting_of(stack).cost(state)}")
-        if jobs := state["open_jobs"]:
+        if isinstance(jobs := state["open_jobs"], int) and jobs:  # else the table is gone, or the stack has none
             lines.append(f"  lost   {jobs:,} open jobs, which nobody will answer")
-    except UnknownStackError:  # a stack whose first change set was never executed
+    except UnknownStackError:  # not even its hosting mode is known
         lines.append(f"  goes   {count} resources")
     if kept:
         lines += [f"  stays  {resource}" for resource in kept]
@@ -81,6 +80,8 @@ def _announced(stack: DeployedStack) -> list[str]:
 
 def _kept(stack: DeployedStack) -> list[str]:
     """Return kind and name of each resource that a destroy retains, as the stack's template says."""
+    if not stack.resources:  # its first change set was never executed, so it has no template
+        return []
     resources = deployed_template(stack.name, stack.clients).template["Resources"]
     retained = {name for name, each in resources.items() if each.get("DeletionPolicy") in _KEPT}
     pages = stack.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.name)
@@ -97,30 +98,10 @@ def _write_app(stack: DeployedStack, root: Path, folder: str) -> None:
 
     `cdk destroy` needs no more, so a deployment whose file is gone or refused can be destroyed, too.
     """
+    os.environ["PATH"] = search_path()
     import aws_cdk as cdk  # late: slow to import
 
     context = json.loads((root / "cdk.json").read_text()).get("context", {})  # it may name another bootstrap
     app = cdk.App(outdir=folder, context=context, builtin_cloud_formation_validation=False)
     cdk.Stack(app, stack.name, env=cdk.Environment(account=stack.account, region=stack.region))
     app.synth()
-
-
-def _tell_what_is_left(stack: DeployedStack) -> int:
-    """Print what the destroy has left. Returns the exit status: 1 if something of it bills by the hour."""
-    left, unknown = find(stack.name, stack.clients)
-    bills = [each for each in left if each.bills]
-    print(f"\n{stack.name} is destroyed.", end=" ")
-    if bills:
-        print("THIS STILL BILLS by the hour:")
-        show(bills)
-    else:
-        print("Nothing of it bills by the hour: no endpoint, machine or disk has its tag.")
-    if stored := [each for each in left if not each.bills]:
-        print("Left, and billed for storage alone:")
-        show(stored)
-    for arn in unknown:
-        print(f"  of a kind that Slipway does not create: {arn}")
-    if left:
-        chosen = "" if os.environ.get("AWS_REGION") == stack.region else f" --region {stack.region}"
-        print(f"To remove it: slipway purge {stack.name}{chosen}")
-    return 1 if bills else 0

@@ -1,18 +1,17 @@
 """The lines to paste after a deploy: a call, OpenAI's clients, the page, the end."""
 
-import os
-
 from llm_hosting.deployment.model import Deployment
+from slipway.shared.aws_clients import region_option
 from slipway.stack.deployed_stack import DeployedStack
 
 
 def next_steps(stack: DeployedStack, deployment: Deployment) -> list[str]:
     """Return lines for a shell, each with a remark."""
-    chosen = "" if os.environ.get("AWS_REGION") == stack.region else f" --region {stack.region}"
+    chosen = region_option(stack.region)
     lines = [(f'slipway call {stack.name} "What is a list?"{chosen}', "one request")]
     if stack.variables.get("OPENAI_ROUTES"):
         lines += _for_openai(stack, deployment, chosen)
-    lines.append((f"slipway playground {stack.name}{chosen}", "a page to try it, and a URL that signs calls"))
+    lines.append((f"slipway playground {stack.name}{chosen}", "a page, and an OPENAI_BASE_URL that signs calls"))
     lines.append((f"slipway destroy {stack.name}{chosen}", "ends the bill"))
     width = max(len(line) for line, _ in lines)
     return [f"API_URL={stack.api_url}", *(f"{line:{width}}  # {remark}" for line, remark in lines)]

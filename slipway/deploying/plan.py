@@ -15,7 +15,7 @@ from llm_hosting.resolution import Resolution
 from llm_hosting.resolution.description import cost
 from slipway.checking.check_result import CheckResult
 from slipway.shared.aws_clients import Clients, clients_in, local_cloud
-from slipway.stack.deployed_stack import existing_stack
+from slipway.stack.deployed_stack import DeployedStack, existing_stack
 
 _BOOTSTRAP, _SETTINGS = "bootstrap-version", "cloudwatch-role"  # doctor's questions about the two preparations
 _IMAGE = "image-in-registry"
@@ -30,8 +30,8 @@ class BusyStackError(Exception):
 class Target:
     """A deployment and its stack.
 
-    name: as the command line names it. in_context: as the CDK's context names it, from the project's folder. updates:
-    whether there is a stack already.
+    name: as the command line names it. in_context: as the CDK's context names it, from the project's folder. deployed:
+    the stack as it is; None = there is none.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Target:
     report: Report
     resolution: Resolution
     clients: Clients
-    updates: bool
+    deployed: DeployedStack | None
 
     @property
     def deployment(self) -> Deployment:
@@ -51,9 +51,13 @@ class Target:
         return str(self.clients("sts").meta.region_name)
 
     @property
+    def is_update(self) -> bool:
+        return self.deployed is not None and self.deployed.status not in _NOT_MADE
+
+    @property
     def words(self) -> list[str]:
         """What happens to the stack, its price, and what doctor warns of."""
-        verb, is_local = "update" if self.updates else "create", local_cloud(self.clients) is not None
+        verb, is_local = "update" if self.is_update else "create", local_cloud(self.clients) is not None
         warnings = [each for each in self.report.findings if each.level in ("warning", "unknown")]
         return [
             f"{verb} {self.stack} ({self.deployment.model.id}): {cost(self.resolution, is_local=is_local)}",
@@ -126,8 +130,7 @@ def _target(name: str, result: CheckResult, root: Path) -> Target:
     stack = existing_stack(stack_name(path), clients)
     if stack and stack.status.endswith("IN_PROGRESS") and stack.status not in _NOT_MADE:
         raise BusyStackError(f"The stack {stack.name} is {stack.status}; wait until CloudFormation is done.")
-    updates = stack is not None and stack.status not in _NOT_MADE
-    return Target(name, in_context, stack_name(path), result.report, result.resolution, clients, updates)
+    return Target(name, in_context, stack_name(path), result.report, result.resolution, clients, stack)
 
 
 def _deploy(words: list[str], stacks: list[str], contexts: list[str], region: str) -> Step:

@@ -17,6 +17,11 @@ def local_cloud(clients: Clients) -> str | None:
     return url if urlsplit(url).hostname in _LOOPBACK else None
 
 
+def region_option(region: str) -> str:
+    """Return the option for a command in this region; empty if AWS_REGION says the same."""
+    return "" if os.environ.get("AWS_REGION") == region else f" --region {region}"
+
+
 def clients_in(region: str | None) -> Clients:
     """Return a function that makes the region's clients, each on first use. region: None = AWS_REGION, else boto3's."""
 

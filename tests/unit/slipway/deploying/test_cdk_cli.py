@@ -54,6 +54,23 @@ def test_a_cli_that_is_too_old_or_broken_is_refused_with_the_fix(says: str, told
         find_cli(project)
 
 
+def test_the_version_that_npm_installed_is_read_without_running_the_cli(project: Path) -> None:
+    command = put_cli(project / "node_modules" / "aws-cdk" / "bin", "exit 1")
+    (project / "node_modules" / "aws-cdk" / "package.json").write_text('{"version": "2.100.0"}')
+    (link := project / "node_modules" / ".bin" / "cdk").parent.mkdir()
+    link.symlink_to(command)
+    with pytest.raises(CdkCliError, match=r"is version 2\.100\.0, and "):
+        find_cli(project)
+
+
+def test_a_machine_without_node_is_told_to_install_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", str(project / "python3"))  # Node is looked for beside it
+    monkeypatch.setenv("PATH", "/nowhere")
+    put_cli(project / "node_modules" / ".bin", "echo 2.99999.0")
+    with pytest.raises(CdkCliError, match=r"^The CDK CLI needs Node\.js, which is not on the PATH: install it, or run"):
+        find_cli(project)
+
+
 def test_a_project_without_a_cli_is_told_to_install_it(project: Path) -> None:
     (project / "package-lock.json").touch()
     with pytest.raises(CdkCliError, match=f"^The CDK CLI is missing: run `npm ci` in {project}.$"):
