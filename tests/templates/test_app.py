@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import pytest
 
+from local_cloud.assembly import SynthesisError, synthesize
 from slipway_stacks.from_context import add_stacks
 from support.deployments.counted_calls import ONCE, count_calls
 from support.own_project import own_project
@@ -37,7 +39,8 @@ def endpoints_stay_in_our_vpc(resolution):
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with a version of vLLM and a rule of its own, and a deployment of that version."""
-    (tmp_path / "cdk.json").write_text("{}")
+    (tmp_path / "cdk.json").write_text('{"context": {}}')
+    shutil.copy(ROOT / "app.py", tmp_path)
     (tmp_path / "deployments").mkdir()
     for name, version in (("own", "0.99.0"), ("newer", f"0.99.1-{IMAGE}")):
         hosted = "model: {id: Qwen/Qwen3-4B}\nhosting: {instance_type: ml.g6.2xlarge}\n"
@@ -60,14 +63,26 @@ def test_a_synth_uses_the_rows_and_rules_of_its_project(project: Path, tmp_path:
         assert f"/vllm:{tag}-{IMAGE}" in template
 
 
+def test_the_local_cloud_synthesizes_anew_after_a_change_of_rows_or_rules(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    assembly = synthesize(["own"], tmp_path / "out")
+    written = (assembly / "own.template.json").stat().st_mtime_ns
+    synthesize(["own"], tmp_path / "out")
+    assert (assembly / "own.template.json").stat().st_mtime_ns == written
+    for file in ("rules.py", "catalog/engines/vllm.json"):
+        text = (project / file).read_text()
+        (project / file).write_text("wrong =")
+        with pytest.raises(SynthesisError, match=file):
+            synthesize(["own"], tmp_path / "out")
+        (project / file).write_text(text)
+
+
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        (
-            "rules.py",
-            "import nothing_here\n",
-            "rules.py, line 1: ModuleNotFoundError: No module named 'nothing_here'.\n",
-        ),
+        ("rules.py", "1 / 0\n", "rules.py, line 1: ZeroDivisionError: division by zero.\n"),
         ("catalog/models.json", "[]", "catalog/models.json must be an object with source, as_of, models.\n"),
     ],
 )
