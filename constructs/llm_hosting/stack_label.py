@@ -7,6 +7,7 @@ from typing import Any
 from .installed_version import installed_version
 
 METADATA_KEY = "Slipway"
+SERVICES = "services"  # below it: the services of a team's own stack, by name
 
 
 @dataclass(frozen=True)
@@ -30,3 +31,29 @@ class StackLabel:
         found = metadata.get(METADATA_KEY, {})
         known = {"model", "mode"} <= found.keys()
         return cls(found["model"], found["mode"], found.get("version", "")) if known else None
+
+
+@dataclass(frozen=True)
+class ServiceLabel:
+    """A service in a team's own stack.
+
+    prefix: the beginning of its logical ids. outputs: the logical ids of its outputs by the names that the outputs of a
+    stack of its own have.
+    """
+
+    label: StackLabel
+    prefix: str
+    outputs: Mapping[str, str]
+
+    def as_metadata(self) -> dict[str, Any]:
+        """The entry below the service's name."""
+        return {**asdict(self.label), "prefix": self.prefix, "outputs": dict(self.outputs)}
+
+    @classmethod
+    def all_of(cls, metadata: Mapping[str, Any]) -> "dict[str, ServiceLabel]":
+        """Return the services that a template's Metadata names."""
+        found = metadata.get(METADATA_KEY, {}).get(SERVICES, {})
+        return {
+            name: cls(StackLabel(each["model"], each["mode"], each["version"]), each["prefix"], each["outputs"])
+            for name, each in found.items()
+        }

@@ -37,6 +37,10 @@ def run(name: str, root: Path, region: str | None, *, sure: bool) -> int:
 def _destroy(name: str, root: Path, region: str | None, *, sure: bool) -> int:
     clients = clients_in(region)
     stack, cli = find_stack(name, clients), find_cli(root)
+    if stack.service:
+        said = f"{name} is a part of your stack {stack.stack_name}; remove it from your app, and deploy."
+        print(said, file=sys.stderr)
+        return 2
     if stack.status.endswith("IN_PROGRESS") and stack.status != "REVIEW_IN_PROGRESS":
         print(f"The stack {name} is {stack.status}; wait until CloudFormation is done.", file=sys.stderr)
         return 1

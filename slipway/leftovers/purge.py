@@ -56,7 +56,7 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
         resources, unknown = find(deployment, clients)
     else:
         _demand_settled(deployment, stack.status)
-        resources = find_left(deployment, clients)
+        resources = find_left(stack)
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
     for arn in unknown:

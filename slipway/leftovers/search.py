@@ -13,6 +13,7 @@ from slipway.leftovers.machines import retained_disks, retained_machines
 from slipway.leftovers.retained_resource import RetainedResource
 from slipway.shared.aws_clients import Clients
 from slipway.shared.sizes import size
+from slipway.stack.deployed_stack import DeployedStack
 
 _MOST_COUNTED = 100_000  # versions in a bucket; each call lists 1,000 of them
 _TABLES = {"jobs": "table: jobs and short answers", "usage": "table: what keys have used"}
@@ -46,18 +47,19 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
     return running + stored + [key for found in keys for key in found], unknown
 
 
-def find_left(deployment: str, clients: Clients) -> list[RetainedResource]:
+def find_left(stack: DeployedStack) -> list[RetainedResource]:
     """Unused resources that earlier stacks of the name, or updates of the present one, left behind.
 
     No update may be under way. Endpoints and machines are not included. Raises BusyEndpointError.
     """
-    arns, in_stack = _tagged(deployment, clients("resourcegroupstaggingapi")), _in_stack(deployment, clients)
+    clients = stack.clients
+    arns, in_stack = _tagged(stack.name, clients("resourcegroupstaggingapi")), _in_stack(stack)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
     # Only leftovers are described, because counting the versions in a live bucket takes minutes.
     left = {arn: tags for arn, tags in arns.items() if arn not in hosting and _name_in(arn) not in in_stack}
     stored, _ = _stored(left, clients)
-    return [*unused, *retained_disks(deployment, clients("ec2")), *stored]
+    return [*unused, *retained_disks(stack.name, clients("ec2")), *stored]
 
 
 def _stored(tagged: _Tagged, clients: Clients) -> tuple[list[RetainedResource], list[str]]:
@@ -86,9 +88,9 @@ def _name_in(arn: str) -> str:
     return re.split("[:/]", arn.removesuffix(":*"))[-1].lower()
 
 
-def _in_stack(deployment: str, clients: Clients) -> set[str]:
+def _in_stack(stack: DeployedStack) -> set[str]:
     """Return the names of the stack's resources, in lower case."""
-    pages = clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=deployment)
+    pages = stack.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.stack_name)
     ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
     return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
 

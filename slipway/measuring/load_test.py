@@ -150,7 +150,7 @@ class LoadTest:
     def _instances(self) -> int | None:
         """The number of running instances; None = not known, for example because credentials have expired."""
         try:
-            return hosting_of(DeployedStack(self._stack.described, self._stack.clients)).running.total()
+            return hosting_of(self._stack.unread).running.total()
         except (BotoCoreError, ClientError):
             return None
 

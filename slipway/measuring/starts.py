@@ -57,7 +57,7 @@ def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop
         if stop.is_set:
             raise AwakeError(f"--from-zero: {stop.reason}, and the first request is not answered yet.")
         status = _status(api)
-        if not ready and status == "InService" and hosting_of(DeployedStack(stack.described, stack.clients)).running:
+        if not ready and status == "InService" and hosting_of(stack.unread).running:
             ready = time.monotonic() - begin
         tell(status)
         answer = api.call("GET", f"jobs/{content['id']}")
@@ -117,7 +117,7 @@ def _watch(stack: DeployedStack) -> float:
 
 def _last_change(stack: DeployedStack) -> Iterator[dict[str, Any]]:
     """Yield the endpoint's events in CloudFormation's last operation, the newest first."""
-    pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.name)
+    pages = stack.clients("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.stack_name)
     has_begun = False
     for event in (event for page in pages for event in page["StackEvents"]):
         if event["ResourceType"] == "AWS::SageMaker::Endpoint":

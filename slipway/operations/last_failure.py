@@ -69,7 +69,7 @@ def last_failure(stack: DeployedStack) -> Failure | None:
     hosting = hosting_of(stack)
     reason = hosting.failure
     if not reason and ("ROLLBACK" in stack.status or "FAILED" in stack.status):
-        reason = next(reasons(stack.name, stack.clients("cloudformation")), stack.status)
+        reason = next(reasons(stack.stack_name, stack.clients("cloudformation")), stack.status)
     if not reason:
         return None
     reason, _, sent = reason.partition(END_OF_LOG)

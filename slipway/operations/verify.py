@@ -107,7 +107,7 @@ def _job(name: str, job: dict[str, Any], timeout: int) -> Check:
 def _left(stack: DeployedStack) -> Check:
     """Check for resources of earlier stacks and updates that nobody uses. They bill for storage at most."""
     try:
-        left = [f"{each.kind} {each.name}" for each in find_left(stack.name, stack.clients)]
+        left = [f"{each.kind} {each.name}" for each in find_left(stack)]
     except BusyEndpointError:
         return Check("left over", True, "not checked while the endpoint is busy")
     bills = f"{len(left)} that bill for storage at most: {'; '.join(left)}"

@@ -5,7 +5,7 @@ import re
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DESCRIPTION_PREFIX, ENDPOINT_LOGS, MACHINE_LOGS
 from llm_hosting.deployment.nearest import nearest
-from llm_hosting.stack_label import METADATA_KEY, StackLabel
+from llm_hosting.stack_label import METADATA_KEY, ServiceLabel, StackLabel
 from slipway.shared.aws_clients import Clients, clients_in, local_cloud
 from slipway.shared.aws_errors import sentence
 
@@ -26,17 +26,29 @@ class UnknownStackError(Exception):
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """The stack of one deployment.
+    """The stack of one deployment, or one service in a team's own stack.
 
     described: the stack as DescribeStacks shows it. clients: boto3 clients of the stack's region.
+    service: the name of the service; None = the stack is the deployment's own.
     """
 
     described: dict[str, Any]
     clients: Clients
+    service: str | None = None
 
     @property
     def name(self) -> str:
+        """The name of the deployment: that of the service, or of the stack."""
+        return self.service or self.stack_name
+
+    @property
+    def stack_name(self) -> str:
         return str(self.described["StackName"])
+
+    @property
+    def unread(self) -> "DeployedStack":
+        """The same stack before anything was read, for questions whose answers change."""
+        return replace(self)
 
     @property
     def status(self) -> str:
@@ -46,28 +58,42 @@ class DeployedStack:
     @property
     def serves(self) -> str:
         """The model and the engine, in words."""
-        return str(self.described["Description"]).removeprefix(DESCRIPTION_PREFIX)
+        told = [each["Description"] for each in _service_outputs(self.described) if each["OutputValue"] == self.service]
+        return str(next(iter(told), self.described.get("Description"))).removeprefix(DESCRIPTION_PREFIX)
 
     @cached_property
     def label(self) -> StackLabel:
         """The model and the hosting mode. Raises UnknownStackError if the stack's template does not tell them."""
-        try:
-            summary = self.clients("cloudformation").get_template_summary(StackName=self.name)
-        except ClientError as error:
-            # A stack whose first change set was never executed has no template.
-            if error.response["Error"]["Code"] != "ValidationError":
-                raise
-            summary = {}
-        label = StackLabel.from_metadata(json.loads(summary.get("Metadata", "{}")))
+        label = self._services[self.service].label if self.service else StackLabel.from_metadata(self._metadata)
         if label is None:
             problem = f"the stack's template does not tell its model and hosting mode (Metadata.{METADATA_KEY})"
             raise UnknownStackError(f"{self.name}: {problem}; deploy it again.")
         return label
 
+    @cached_property
+    def _metadata(self) -> dict[str, Any]:
+        try:
+            summary = self.clients("cloudformation").get_template_summary(StackName=self.stack_name)
+        except ClientError as error:
+            # A stack whose first change set was never executed has no template.
+            if error.response["Error"]["Code"] != "ValidationError":
+                raise
+            summary = {}
+        found: dict[str, Any] = json.loads(summary.get("Metadata", "{}"))
+        return found
+
+    @property
+    def _services(self) -> dict[str, ServiceLabel]:
+        return ServiceLabel.all_of(self._metadata)
+
     @property
     def outputs(self) -> dict[str, str]:
-        """The stack's outputs; empty if the stack was never complete."""
-        return {each["OutputKey"]: each["OutputValue"] for each in self.described.get("Outputs", [])}
+        """The outputs of the deployment; empty if the stack was never complete."""
+        found = {each["OutputKey"]: each["OutputValue"] for each in self.described.get("Outputs", [])}
+        if self.service is None:
+            return found
+        own = self._services[self.service].outputs
+        return {name: found[logical_id] for name, logical_id in own.items() if logical_id in found}
 
     @property
     def api_url(self) -> str | None:
@@ -126,13 +152,21 @@ class DeployedStack:
 
     @cached_property
     def resources(self) -> dict[str, list[str]]:
-        """The physical ids of the resources that exist, by type."""
+        """The physical ids of the deployment's resources that exist, by type."""
         found: dict[str, list[str]] = {}
-        pages = self.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.name)
+        pages = self.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack_name)
         for each in (resource for page in pages for resource in page["StackResourceSummaries"]):
-            if each["ResourceStatus"] != "DELETE_COMPLETE" and each.get("PhysicalResourceId"):
+            exists = each["ResourceStatus"] != "DELETE_COMPLETE" and each.get("PhysicalResourceId")
+            if exists and self._owns(each["LogicalResourceId"]):
                 found.setdefault(each["ResourceType"], []).append(each["PhysicalResourceId"])
         return found
+
+    def _owns(self, logical_id: str) -> bool:
+        """Return whether a resource is the deployment's: its id begins with no longer prefix of another service."""
+        if self.service is None:
+            return True
+        prefixes = {name: each.prefix for name, each in self._services.items() if logical_id.startswith(each.prefix)}
+        return max(prefixes, key=lambda name: len(prefixes[name]), default=None) == self.service
 
     @cached_property
     def endpoint(self) -> dict[str, Any] | None:
@@ -165,11 +199,16 @@ class DeployedStack:
 
 
 def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:
-    """Yield the stacks that Slipway has deployed in the account and region, failed ones too."""
+    """Yield the stacks that Slipway has deployed in the account and region, failed ones too.
+
+    Also yield the services in stacks of a team's own, which are known once the stack is complete.
+    """
     for page in clients("cloudformation").get_paginator("describe_stacks").paginate():
         for described in page["Stacks"]:
             if _is_ours(described):
                 yield DeployedStack(described, clients)
+            for output in _service_outputs(described):
+                yield DeployedStack(described, clients, output["OutputValue"])
 
 
 def find_stack(name: str, clients: Clients) -> DeployedStack:
@@ -181,14 +220,19 @@ def find_stack(name: str, clients: Clients) -> DeployedStack:
 
 
 def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
-    """Return the stack; None = no stack has the name. Raises UnknownStackError for a stack that is not Slipway's."""
+    """Return the stack or the service; None = none has the name.
+
+    Raises UnknownStackError for a stack that is not Slipway's.
+    """
     try:
         described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
         if "does not exist" in str(error):
-            return None
+            return next((each for each in deployed_stacks(clients) if each.service == name), None)
         raise
     if not _is_ours(described):
+        if services := [output["OutputValue"] for output in _service_outputs(described)]:
+            raise UnknownStackError(f"{name} is a stack of your own app; name a service in it: {', '.join(services)}.")
         raise _unknown(name, "Slipway has not made the stack of this name", clients)
     return DeployedStack(described, clients)
 
@@ -222,3 +266,9 @@ def asking_aws(ask: Callable[[], int]) -> int:
 
 def _is_ours(described: dict[str, Any]) -> bool:
     return str(described.get("Description", "")).startswith(DESCRIPTION_PREFIX)
+
+
+def _service_outputs(described: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the outputs that name services in a team's own stack; the description says what each serves."""
+    outputs = described.get("Outputs", [])
+    return [each for each in outputs if each.get("Description", "").startswith(DESCRIPTION_PREFIX)]

@@ -41,7 +41,8 @@ from ..resolution.description import describe
 from ..sources import Sources, handler_names
 from ..stack_label import StackLabel
 from ..surroundings import Surroundings
-from .name import add_label, service_name
+from .feature_flags import warn_of_untested_flags
+from .name import add_outputs, demand_free_name, service_name
 from .team_resources import TeamResources
 
 
@@ -100,7 +101,8 @@ class LlmService(Construct):
         name, sources = service_name(self), Sources.of(project_folder())
         resolution = deployment if isinstance(deployment, Resolution) else self._judged(deployment, name)
         settings = resolution.deployment
-        add_label(self, name, StackLabel(settings.model.id, settings.hosting.mode), settings.serving.engine)
+        demand_free_name(self, name)
+        warn_of_untested_flags(self)
         team = TeamResources(
             vpc=vpc,
             subnets=subnets,
@@ -155,7 +157,8 @@ class LlmService(Construct):
         self._alarms = {**told.alarms, **(jobs.alarms if jobs else {}), **self._hosting.alarms}
         self._url = team.map_domain(self, self.api) or self._api.url
         self._hosting.create_endpoint_last(self)
-        self._add_outputs(usage)
+        label = StackLabel(settings.model.id, settings.hosting.mode)
+        add_outputs(self, name, label, settings.serving.engine, self._outputs(usage))
 
     @property
     def name(self) -> str:
@@ -339,14 +342,13 @@ class LlmService(Construct):
         api.add_routes(functions)
         return jobs
 
-    def _add_outputs(self, usage: KeyUsageTable | None) -> None:
+    def _outputs(self, usage: KeyUsageTable | None) -> dict[str, str]:
         outputs = {"ApiUrl": self._api.url, **self._hosting.outputs, **(usage.outputs if usage else {})}
         if key := self._api.api_key:
             outputs["ApiKeyId"] = key.key_id
         if self._store:
             outputs |= self._store.outputs | self._hosting.queue.outputs
-        for name, value in outputs.items():
-            cdk.CfnOutput(self, name, value=value)
+        return outputs
 
 
 def _with(metric: cloudwatch.Metric, options: Mapping[str, Any]) -> cloudwatch.Metric:

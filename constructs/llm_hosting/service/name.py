@@ -1,6 +1,7 @@
 """The name of a service, and what the stack's template says of it."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
 
@@ -9,11 +10,10 @@ from constructs import Construct
 
 from .. import DESCRIPTION_PREFIX
 from ..deployment.file import NAME, NAME_LENGTH
-from ..stack_label import METADATA_KEY, StackLabel
+from ..stack_label import METADATA_KEY, SERVICES, ServiceLabel, StackLabel
 
 _HIDDEN = "Default"  # an id that adds nothing to logical ids
 _HASH_LENGTH = 8
-_LONGEST_DESCRIPTION = 1024
 
 
 def service_name(service: Construct) -> str:
@@ -35,25 +35,30 @@ def service_name(service: Construct) -> str:
     return f"{name[: NAME_LENGTH - _HASH_LENGTH - 1].rstrip('-')}-{digest}"
 
 
-def add_label(service: Construct, name: str, label: StackLabel, engine: str) -> None:
-    """Write the label of a service into the Metadata of its stack's template. Raises ValueError for a name in use.
+def demand_free_name(service: Construct, name: str) -> None:
+    """Raise ValueError if another service of the stack has the name."""
+    metadata = cdk.Stack.of(service).template_options.metadata or {}
+    if name in metadata.get(METADATA_KEY, {}).get(SERVICES, {}):
+        raise ValueError(f"{service.node.path}: the stack has another service {name!r}; choose another id.")
 
-    The description names the model and the engine, unless the team gives another. The commands find a stack by it.
+
+def add_outputs(service: Construct, name: str, label: StackLabel, engine: str, outputs: Mapping[str, str]) -> None:
+    """Add the outputs of a service, and the label by which the commands of `slipway` know it.
+
+    A stack with one service under the id "Default" is known by its description. Another stack is the team's: each
+    service in it is known by an output whose value is its name.
     """
-    stack = cdk.Stack.of(service)
-    described, served = stack.template_options.description, f"{label.model} on {engine}"
-    if described is None:
-        stack.template_options.description = f"{DESCRIPTION_PREFIX}{served}"
-    elif described.startswith(DESCRIPTION_PREFIX) and served not in described:
-        stack.template_options.description = f"{described}, {served}"[:_LONGEST_DESCRIPTION]
+    stack, described = cdk.Stack.of(service), f"{DESCRIPTION_PREFIX}{label.model} on {engine}"
+    made = {key: cdk.CfnOutput(service, key, value=value) for key, value in outputs.items()}
     metadata = dict(stack.template_options.metadata or {})
     found = dict(metadata.get(METADATA_KEY, {}))
-    if _ids(service, stack):
-        services = dict(found.get("services", {}))
-        if name in services:
-            raise ValueError(f"{service.node.path}: the stack has another service {name!r}; choose another id.")
-        found["services"] = services | {name: asdict(label)}
+    if ids := _ids(service, stack):
+        cdk.CfnOutput(service, "ServiceName", value=name, description=described)
+        prefix = re.sub("[^A-Za-z0-9]", "", "".join(ids))
+        own = ServiceLabel(label, prefix, {key: output.logical_id for key, output in made.items()})
+        found[SERVICES] = found.get(SERVICES, {}) | {name: own.as_metadata()}
     else:
+        stack.template_options.description = stack.template_options.description or described
         found |= asdict(label)
     stack.template_options.metadata = metadata | {METADATA_KEY: found}
 

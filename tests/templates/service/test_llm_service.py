@@ -109,7 +109,7 @@ def test_every_service_has_the_outputs_of_a_stack_of_its_own(
             for name in template["Outputs"]
             if name.startswith(service)
         }
-        assert outputs == set(templates[alone]["Outputs"])
+        assert outputs == {*templates[alone]["Outputs"], "ServiceName"}
 
 
 def test_a_service_is_the_stack_of_its_deployment_but_for_names(
@@ -129,11 +129,13 @@ def test_an_endpoint_waits_for_its_own_service_only(template: Template) -> None:
 
 
 def test_the_label_names_the_model_and_the_mode_of_every_service(template: Template) -> None:
-    assert {name: each["mode"] for name, each in template["Metadata"]["Slipway"]["services"].items()} == {
+    services = template["Metadata"]["Slipway"]["services"]
+    assert {name: each["mode"] for name, each in services.items()} == {
         CHAT: "realtime",
         JOBS: "async",
         MACHINES: "ec2",
     }
+    assert set(services[CHAT]["outputs"].values()) < template["Outputs"].keys()
 
 
 def test_a_caller_may_call_the_one_api(template: Template, services: Services) -> None:
