@@ -157,14 +157,12 @@ class DeployedStack:
         pages = self.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack_name)
         for each in (resource for page in pages for resource in page["StackResourceSummaries"]):
             exists = each["ResourceStatus"] != "DELETE_COMPLETE" and each.get("PhysicalResourceId")
-            if exists and self._owns(each["LogicalResourceId"]):
+            if exists and (self.service is None or self._owns(each["LogicalResourceId"])):
                 found.setdefault(each["ResourceType"], []).append(each["PhysicalResourceId"])
         return found
 
     def _owns(self, logical_id: str) -> bool:
-        """Return whether a resource is the deployment's: its id begins with no longer prefix of another service."""
-        if self.service is None:
-            return True
+        """Return whether a resource is the service's: its id begins with no longer prefix of another service."""
         prefixes = {name: each.prefix for name, each in self._services.items() if logical_id.startswith(each.prefix)}
         return max(prefixes, key=lambda name: len(prefixes[name]), default=None) == self.service
 

@@ -289,7 +289,8 @@ class LlmService(Construct):
         handlers = handler_names(project)
         given = None if cdk.Token.is_unresolved(region) else region
         if isinstance(deployment, Deployment):
-            resolution, findings = accept(deployment, self.node.path, handlers)
+            somewhere = deployment.model_copy(update={"region": deployment.region or given})
+            resolution, findings = accept(somewhere, self.node.path, handlers)
         else:
             path = find(str(deployment), project / "deployments")
             resolution, findings = load(path, handlers, given)

@@ -71,10 +71,9 @@ def test_the_commands_know_each_service_by_its_name(services: dict[str, Deployed
 
 def test_resources_belong_to_one_service(services: dict[str, DeployedStack]) -> None:
     first, other = (services[name].resources for name in (NOW, LATER))
-    assert len(first["AWS::DynamoDB::Table"]) == len(other["AWS::DynamoDB::Table"]) == 1
-    assert {each for found in first.values() for each in found}.isdisjoint(
-        each for found in other.values() for each in found
-    )
+    for kind in ("AWS::DynamoDB::Table", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::CloudWatch::Alarm"):
+        assert first[kind]
+        assert set(first[kind]).isdisjoint(other[kind])
 
 
 def test_the_name_of_the_teams_stack_is_refused_with_the_names_of_its_services(

@@ -63,6 +63,7 @@ def stack(lines: Any = LINES, events: Any = EVENTS, watch: int = 100) -> Any:
     policy = {"BlueGreenUpdatePolicy": {"TerminationWaitInSeconds": watch}}
     return SimpleNamespace(
         name="chat",
+        stack_name="chat",
         label=StackLabel("Qwen/Qwen3-4B", "realtime"),
         endpoint={"LastDeploymentConfig": policy},
         endpoint_name="chat-1",
