@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, base_of, find
 from llm_hosting.installed_version import installed_version
@@ -120,7 +119,7 @@ def _report(name: str, root: Path, options: DiffOptions, steps: Steps) -> Change
         before_values=before.values,
         after_values=kept,
         region=region,
-        start_in_seconds=None if name == ACCOUNT_SETTINGS else _usual_start(find(name, root / "deployments"), root),
+        start_in_seconds=_usual_start(find(name, root / "deployments"), root) if asked.file else None,
     )
     if before.region != after.region and before.region and after.region:
         changes.insert(0, _moved(after, before.region))
@@ -148,9 +147,9 @@ def _has_template(against: str) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A deployment to synthesize.
+    """A deployment, or another stack of the app, to synthesize.
 
-    file: relative to `folder`; None = a stack without a file. folder: `root`, or the repository of a file outside of
+    file: relative to `folder`; None = a stack without one. folder: `root`, or the repository of a file outside of
     `root`'s repository. accepted: the file with its acknowledgements.
     """
 
@@ -161,9 +160,12 @@ class _Asked:
 
 
 def _asked(name: str, root: Path) -> _Asked:
-    if name == ACCOUNT_SETTINGS:
-        return _Asked(name, None, root, root / "accepted-changes" / f"{name}.yaml")
-    found = find(name, root / "deployments")
+    try:
+        found = find(name, root / "deployments")
+    except UnknownDeploymentError:
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9-]*", name):
+            raise
+        return _Asked(name, None, root, root / "accepted-changes" / f"{name}.yaml")  # the app knows its stacks
     path, base = found.resolve(), base_of(found.resolve())
     folder = base.parent if base else path.parent
     accepted = Path("accepted-changes") / path.relative_to(folder).with_suffix(".yaml")

@@ -14,7 +14,7 @@ def add(verbs: Verbs) -> None:
     more = "exit status 1 if a change must be acknowledged"
     text, example = "show what the next deploy changes", "qwen3-4b --against main"
     verb = add_verb(verbs, "diff", text, run, example, more=more)
-    verb.add_argument("deployment", help=FILE)
+    verb.add_argument("deployment", help=f"{FILE}, or another stack of the app")
     against = "a git ref, a template file, or `stack` for the deployed stack (default HEAD)"
     verb.add_argument("--against", default="HEAD", metavar="WHAT", help=against)
     verb.add_argument("--region", help=REGION)

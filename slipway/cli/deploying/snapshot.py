@@ -10,7 +10,12 @@ from slipway.cli.parser import Verbs, add_verb
 def add(verbs: Verbs) -> None:
     text = "accept changed templates, and show what the changes mean"
     verb = add_verb(verbs, "snapshot", text, run, more="they are kept in tests/snapshots/, for the tests of a project")
-    verb.add_argument("deployments", nargs="*", metavar="deployment", help=f"{FILE} (default: all of the project)")
+    verb.add_argument(
+        "deployments",
+        nargs="*",
+        metavar="deployment",
+        help=f"{FILE}, or another stack of the app (default: all deployments)",
+    )
 
 
 def run(given: Namespace) -> int:

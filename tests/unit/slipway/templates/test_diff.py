@@ -275,6 +275,21 @@ def test_of_several_stacks_the_one_of_the_deployment_is_compared(repository: Pat
     assert "TableName a -> b" in capsys.readouterr().out
 
 
+def test_another_stack_of_the_app_is_compared_by_its_name(repository: Path, capsys: Any) -> None:
+    own = APP.replace('f"{name}.yaml"', '"one.yaml"').replace("{name: stack}", '{"Other": stack, "Own": stack}')
+    (repository / "app.py").write_text(own)
+    commit(repository)
+    write(repository, OTHER_TABLE)
+
+    assert run("Own", repository, DiffOptions()) == 1
+    said = capsys.readouterr()
+    assert "TableName a -> b" in said.out
+    assert "accepted-changes/Own.yaml" in said.err
+
+    assert run("Third", repository, DiffOptions()) == 2
+    assert last_line(capsys.readouterr().err) == "The app made no stack Third, only Other, Own."
+
+
 def test_an_app_without_the_deployments_stack_is_said_with_the_stacks_that_it_makes(
     repository: Path, capsys: Any
 ) -> None:
