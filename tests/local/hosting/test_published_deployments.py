@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from slipway.local.session import QUESTIONS
+from slipway.local.served import QUESTIONS
 from support.stacks.deployed_stacks import Apis
 
 PROMPTS = ["Summarize: the cat sat on the mat because the mat was warm.", "Translate to German: the house is small."]
