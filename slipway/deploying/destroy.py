@@ -17,6 +17,7 @@ from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, askin
 from slipway.templates.diff import deployed_template
 
 _KINDS = {"AWS::S3::Bucket": "bucket", "AWS::DynamoDB::Table": "table", "AWS::Logs::LogGroup": "log group"}
+_PART = "AWS::S3::BucketPolicy"  # a part of its bucket, which is named
 _KEPT = ("Retain", "RetainExceptOnCreate")
 
 
@@ -93,7 +94,7 @@ def _kept(stack: DeployedStack) -> list[str]:
         f"{_KINDS.get(each['ResourceType'], each['ResourceType'])} {each['PhysicalResourceId']}"
         for page in pages
         for each in page["StackResourceSummaries"]
-        if each["LogicalResourceId"] in retained and each.get("PhysicalResourceId")
+        if each["LogicalResourceId"] in retained and each.get("PhysicalResourceId") and each["ResourceType"] != _PART
     )
 
 

@@ -88,10 +88,10 @@ class Plan:
     @property
     def page(self) -> str:
         """The plan for the terminal."""
-        lines = [f"Account {self.targets[0].report.account}. Slipway will:"]
+        lines = [f"Account {self.targets[0].report.account}", "Slipway will"]
         for number, step in enumerate(self.steps, 1):
             lines += [f"{f'{number}.' if index == 0 else '':>4} {line}" for index, line in enumerate(step.words)]
-        return "\n".join(lines)
+        return "\n".join([*lines, "and then call each model to test it."])
 
 
 def refusals(result: CheckResult) -> list[Finding]:
