@@ -61,13 +61,6 @@ def prompts(kept: Remains) -> dict[str, str]:
     return {job: prompt_of(versions[0]["body"].encode()) for job, versions in found.items()}
 
 
-@pytest.mark.parametrize("mode", KINDS)
-def test_every_kind_of_row_and_message_is_kept(mode: str) -> None:
-    for release in kept_releases():
-        kept = [Remains(**each).kinds for each in release.rows if each["mode"] == mode]
-        assert KINDS[mode] <= set().union(*kept)
-
-
 @moments
 def test_an_open_job_ends_with_the_answer_to_its_prompt(moment: str) -> None:
     kept, world = KEPT[moment], resumed(moment)

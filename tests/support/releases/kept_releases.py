@@ -28,11 +28,6 @@ class Release:
         return sorted((self.folder / "deployments").glob("*.yaml"))
 
     @property
-    def staged(self) -> list[Path]:
-        """The deployment files whose weights a build project stages."""
-        return [path for path in self.deployments if "hub_token_secret_arn" in path.read_text()]
-
-    @property
     def fleets(self) -> list[Path]:
         """The fleet files."""
         return sorted((self.folder / "fleets").glob("*.yaml"))

@@ -12,6 +12,7 @@ from local_cloud.assembly import read_stacks, synthesize
 from slipway.templates.masked import masked
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
+from support.deployments.known_deployments import STAGED_FILE
 from support.releases.kept_releases import Release
 from support.repository import ROOT
 from support.templates.template_parts import Template
@@ -19,7 +20,8 @@ from support.templates.template_parts import Template
 
 def templates_of(release: Release) -> dict[str, Template]:
     """Return the masked templates by stack; a fleet also has the rendered template of its stack sets."""
-    names = [*map(str, release.deployments), *(f"{STAGING_PREFIX}{path}" for path in release.staged), ACCOUNT_SETTINGS]
+    staged = release.folder / "deployments" / f"{STAGED_FILE.stem}.yaml"
+    names = [*map(str, release.deployments), f"{STAGING_PREFIX}{staged}", ACCOUNT_SETTINGS]
     assembly = synthesize(names, ROOT / "cdk.out" / "releases" / release.version)
     found = {stack.name: stack.template for stack in read_stacks(assembly)} | dict(_of_fleets(release))
     return {name: masked(template) for name, template in sorted(found.items())}
