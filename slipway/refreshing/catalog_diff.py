@@ -16,9 +16,9 @@ def run(images: Sequence[str], prices: Sequence[str], *, as_json: bool) -> int:
     Returns the exit status: 0 if nothing differs, 1 if something does, 2 if a source can't be read.
     """
     try:
-        found = botocore_lists.differences()
-        found += [image_list.difference(source) for source in images]
-        found += [price_list.difference(source) for source in prices]
+        named = [image_list.difference(source) for source in images]  # first: a wrong one is known at once
+        named += [price_list.difference(source) for source in prices]
+        found = [*botocore_lists.differences(), *named]
     except SourceError as error:
         print(error, file=sys.stderr)
         return 2

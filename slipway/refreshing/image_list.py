@@ -15,7 +15,6 @@ from slipway.refreshing.source import other_form, read
 
 _URL = re.compile(r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/([a-z0-9-]+):([\w.-]+)")
 _CUDA = re.compile(r"cu(\d{2})(\d)")
-_NUMBER = re.compile(r"\d+(\.\d+)*")
 
 
 @dataclass(frozen=True)
@@ -56,20 +55,18 @@ def _known(image: ListedImage) -> EngineVersion | None:
     for tag in image.tags:
         if found := find_image(f"/{image.repository}:{tag}"):
             return found
-    # Lists also name an image by a shorter version: 0.31-gpu-py312 for 0.31.0-gpu-py312-cu130-ubuntu24.04-sagemaker.
-    for name in ENGINES:
-        for version in engine(name).versions.values():
-            is_there = version.repository == image.repository and version.tag
-            if is_there and any(_shortens(tag, version.tag or "") for tag in image.tags):
-                return version
-    return None
+    if len(image.tags) > 1:
+        return None
+    versions = (version for name in ENGINES for version in engine(name).versions.values())
+    alike = (version for version in versions if version.repository == image.repository)
+    return next((version for version in alike if _shortens(image.tags[0], version.tag or "")), None)
 
 
 def _shortens(tag: str, known: str) -> bool:
-    version = _NUMBER.match(tag)
-    rest = known[len(version[0]) :] if version and known.startswith(f"{version[0]}.") else ""
-    tail = re.sub(r"^(\.\d+)+", "", rest)
-    return bool(tail) and f"{tail}-".startswith(f"{tag[version.end() :]}-" if version else "-")
+    """Whether a tag stands for a known one in short, as pages write it: 0.31-gpu-py312 for 0.31.0-gpu-py312-cu130."""
+    version, _, rest = tag.partition("-")
+    known_version, _, known_rest = known.partition("-")
+    return known_version.startswith(f"{version}.") and f"{known_rest}-".startswith(f"{rest}-")
 
 
 def _of_page(text: str, source: str) -> Iterator[ListedImage]:
@@ -81,6 +78,8 @@ def _of_page(text: str, source: str) -> Iterator[ListedImage]:
             column = None
         elif column is None:
             column = cells.index("Example URL") if "Example URL" in cells else -1
+        elif column < 0 and any(map(_URL.fullmatch, cells)):
+            raise other_form(source, "a table has URLs of images in another column than `Example URL`")
         elif column >= 0 and not set("".join(cells)) <= set("-: "):
             url = cells[column] if column < len(cells) else ""
             if "repository-name>" in url:  # the table of regions

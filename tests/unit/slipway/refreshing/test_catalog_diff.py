@@ -131,6 +131,13 @@ def test_a_row_of_the_users_project_is_known(tmp_path: Path, capsys: pytest.Capt
         assert said(capsys, images=(path,))[0] == 0
 
 
+def test_a_patch_of_a_known_version_is_new_though_they_share_a_short_tag(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = listed(tmp_path, "vllm/a.yml", "platform: sagemaker\ntags: [0.31.9-gpu-py312, 0.31-gpu-py312]\n")
+    assert said(capsys, images=(folder,))[1][-1]["new"] == ["vllm:0.31.9-gpu-py312"]
+
+
 def test_a_folder_shows_new_and_changed_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = "framework: vLLM\naccelerator: gpu\n"
     listed(tmp_path, "vllm/a.yml", f"{head}platform: ec2\ncuda: cu130\ntags: [0.98.0-gpu-ec2]\n")
@@ -149,6 +156,11 @@ def test_a_folder_shows_new_and_changed_images(tmp_path: Path, capsys: pytest.Ca
     ("text", "problem"),
     [
         ("# A page without tables\n", "it has no table with images in a column `Example URL`"),
+        (
+            PAGE.format(registry=REGISTRY, rows=f"{REGISTRY}/a:1")
+            + PAGE.replace("Example URL", "Image URL").format(registry=REGISTRY, rows="x"),
+            "a table has URLs of images in another column than `Example URL`",
+        ),
         (PAGE.format(registry=REGISTRY, rows="see below"), "'see below' below Example URL is not the URL of an image"),
         (
             PAGE.replace("vllm:", "unheard-of:").format(registry=REGISTRY, rows=f"{REGISTRY}/a:1"),
