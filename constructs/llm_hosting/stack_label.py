@@ -57,3 +57,10 @@ class ServiceLabel:
             name: cls(StackLabel(each["model"], each["mode"], each["version"]), each["prefix"], each["outputs"])
             for name, each in found.items()
         }
+
+
+def versions_in(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the versions of Slipway that made the services of a template, from its Metadata."""
+    found = metadata.get(METADATA_KEY, {})
+    labels = [found, *found.get("services", {}).values()]
+    return sorted({each["version"] for each in labels if each.get("version")})

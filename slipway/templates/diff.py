@@ -19,7 +19,7 @@ from llm_hosting.installed_version import installed_version
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution.estimates import start_in_seconds
 from llm_hosting.sources import handler_names
-from llm_hosting.stack_label import StackLabel
+from llm_hosting.stack_label import versions_in
 from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import ChangeReport, as_json, markdown, page
@@ -248,6 +248,7 @@ def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
 
 def _made_by(template: dict[str, Any]) -> str:
     """The version of Slipway that made the template, in words; empty = the template does not tell it."""
-    label, here = StackLabel.from_metadata(template.get("Metadata", {})), installed_version()
-    made = f" of Slipway {label.version}" if label and label.version else ""
-    return made if not made or made.endswith(f" {here}") else f"{made} (installed: {here})"
+    made, here = versions_in(template.get("Metadata", {})), installed_version()
+    if not made:
+        return ""
+    return f" of Slipway {' and '.join(made)}" + ("" if made == [here] else f" (installed: {here})")
