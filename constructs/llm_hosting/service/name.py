@@ -45,16 +45,16 @@ def demand_free_name(service: Construct, name: str) -> None:
 def add_outputs(service: Construct, name: str, label: StackLabel, engine: str, outputs: Mapping[str, str]) -> None:
     """Add the outputs of a service, and the label by which the commands of `slipway` know it.
 
-    A stack with one service under the id "Default" is known by its description. Another stack is the team's: each
-    service in it is known by an output whose value is its name.
+    A service with the name of its stack is known by the stack's description. Any other stack is the team's: each of its
+    services is known by an output whose value is its name.
     """
     stack, described = cdk.Stack.of(service), f"{DESCRIPTION_PREFIX}{label.model} on {engine}"
     made = {key: cdk.CfnOutput(service, key, value=value) for key, value in outputs.items()}
     metadata = dict(stack.template_options.metadata or {})
     found = dict(metadata.get(METADATA_KEY, {}))
-    if ids := _ids(service, stack):
+    if not cdk.Token.is_unresolved(name):
         cdk.CfnOutput(service, "ServiceName", value=name, description=described)
-        prefix = re.sub("[^A-Za-z0-9]", "", "".join(ids))
+        prefix = re.sub("[^A-Za-z0-9]", "", "".join(_ids(service, stack)))
         own = ServiceLabel(label, prefix, {key: output.logical_id for key, output in made.items()})
         found[SERVICES] = found.get(SERVICES, {}) | {name: own.as_metadata()}
     else:

@@ -215,6 +215,13 @@ def test_two_ids_that_give_one_name_are_refused(tmp_path: Path) -> None:
         LlmService(stack, "chat", deployment=REALTIME)
 
 
+def test_a_service_that_cannot_have_the_name_of_its_stack_is_labelled_with_its_own(tmp_path: Path) -> None:
+    stack = cdk.Stack(an_app(tmp_path), "TeamChat")
+    LlmService(stack, "Default", deployment=REALTIME)
+    assert list(stack.template_options.metadata["Slipway"]["services"]) == ["teamchat"]
+    assert stack.template_options.description is None
+
+
 @pytest.mark.parametrize(
     ("place", "name"),
     [

@@ -16,6 +16,7 @@ from aws_cdk import aws_sns as sns
 
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Deployment
+from local_cloud.checks import lint
 from slipway import LlmService
 from support.templates.services import ON_MACHINES, REALTIME, an_app, asynchronous, synthesized
 from support.templates.template_parts import Template, all_of, only, properties
@@ -150,6 +151,13 @@ def test_the_domain_serves_the_api_below_its_path(made: dict[str, Template]) -> 
     url = json.dumps(made["team-now"]["Outputs"]["ServiceUrl"])
     assert '"https://"' in url
     assert '"/now/"' in url
+
+
+def test_cfn_lint_is_silent(made: dict[str, Template], tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.json" for name in made if name != "team"]
+    for path in paths:
+        path.write_text(json.dumps(made[path.stem]))
+    lint(paths, ["us-east-1"])
 
 
 def test_nothing_of_it_is_there_by_default(templates: dict[str, Template]) -> None:
