@@ -101,7 +101,7 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     changed = stack.described.get("LastUpdatedTime") or stack.described["CreationTime"]
     yield "stack", f"{found['stack']} since {changed:%Y-%m-%d %H:%M} UTC, in {stack.region} of account {stack.account}"
     if found["version"]:
-        yield "slipway", f"{found['version']} made the stack"
+        yield "made by", f"Slipway {found['version']}"
     if found["local_cloud"]:
         yield "local cloud", f"at {found['local_cloud']}; nothing is spent here; {found['answered_by']}"
     yield from hosting_of(stack).lines(found)
