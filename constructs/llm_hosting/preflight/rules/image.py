@@ -50,7 +50,7 @@ def version_is_in_catalog(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(
             "serving.version",
             f"{name!r} is newer than the catalog: its facts are taken from {version.facts_from}{formed}",
-            f"ask AWS for the image with `doctor <name>`, or add the version to catalog/engines/{version.engine}.json",
+            f"ask AWS for it by `slipway doctor <name>`, or add the version to catalog/engines/{version.engine}.json",
         )
 
 
