@@ -150,15 +150,18 @@ def _commands(folder: Path, requirements: Path) -> list[list[str]]:
             [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
             [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(folder), str(requirements)],
         ]
-    if not has_pip:
-        raise EnvironmentUnavailableError(
-            f"This Python has neither pip nor uv to install packages with: run `{sys.executable} -m ensurepip`."
-        )
-    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
-    return [
-        [sys.executable, "-m", "venv", "--without-pip", str(folder)],
-        [sys.executable, "-m", "pip", "--python", str(_python(folder)), "install", *options, "-r", str(requirements)],
-    ]
+    venv, installer = [sys.executable, "-m", "venv"], sys.executable
+    made = [[*venv, "--without-pip", str(folder)]]
+    if not has_pip:  # as in an environment that uv made: Python brings one, which stays apart from the packages
+        if find_spec("ensurepip") is None:
+            raise EnvironmentUnavailableError(
+                "This Python has none of uv, pip and ensurepip to install packages with: "
+                "install uv, or the system's package python3-venv."
+            )
+        made.append([*venv, str(folder / "pip")])
+        installer = str(_python(folder / "pip"))
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "-r", str(requirements)]
+    return [*made, [installer, "-m", "pip", "--python", str(_python(folder)), "install", *options]]
 
 
 def _is_installed_by_uv() -> bool:

@@ -33,7 +33,7 @@ class CdkCli:
 def find_cli(project: Path) -> CdkCli:
     """Return the CLI in the project's `node_modules`, else the one on the PATH. Raises CdkCliError."""
     if not (project / "cdk.json").is_file():
-        raise CdkCliError(f"There is no cdk.json in {project}: run `slipway` in a folder that `slipway init` has made.")
+        raise CdkCliError(f"There is no cdk.json in {project}: run this in a folder that `slipway init` has made.")
     command = shutil.which("cdk", path=f"{project / 'node_modules' / '.bin'}{os.pathsep}{search_path()}")
     if command is None:
         raise CdkCliError(f"The CDK CLI is missing: run `{installation(project)}` in {project}.")

@@ -11,6 +11,7 @@ from llm_hosting.deployment.paths import names
 from llm_hosting.file_errors import why
 from slipway.project.contents import FIRST_DEPLOYMENT, FLEET_SCHEMA, contents
 from slipway.shared.cdk_command import installation
+from slipway.templates.snapshot import FOLDER as SNAPSHOTS
 
 
 def run(folder: Path) -> int:
@@ -31,6 +32,8 @@ def run(folder: Path) -> int:
     for name in wanted:
         print(f"  {'wrote' if name in written else 'kept '}  {name}")
     print("", *_next(folder), sep="\n")
+    if not (folder / SNAPSHOTS).exists():
+        print("\nBefore the first commit: `slipway snapshot` writes the templates with which CI's tests compare.")
     return 0
 
 

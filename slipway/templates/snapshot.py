@@ -69,9 +69,13 @@ def run(deployments: Sequence[str], project: Path) -> int:
 
     deployments: none = all of the project. Returns the exit status: 1 if a template can't be synthesized or written.
     """
+    wanted = deployments or names(project / "deployments")
+    if not wanted:
+        print(f"{project} has no deployment: run this in a folder that `slipway init` has made.", file=sys.stderr)
+        return 1
     steps = Steps()
     try:
-        for name in deployments or names(project / "deployments"):
+        for name in wanted:
             snapshot = Snapshot(name, project)
             steps(f"synthesizing {name}")
             said = _accepted(snapshot)

@@ -31,6 +31,9 @@ def find(name: str, folder: Path) -> Path:
     if "/" in name or name.endswith((".yaml", ".yml")):
         raise UnknownDeploymentError(f"There is no file {name!r}.{advice}")
     problem = f"There is no deployment {name!r}.{advice}" if name else "No deployment is named."
+    if not known:
+        place = "run this in a folder that `slipway init` has made"
+        raise UnknownDeploymentError(f"{problem} {folder} has none: {place}, or use the path of a YAML file.")
     raise UnknownDeploymentError(f"{problem} Use {', '.join(known)} or the path of a YAML file.")
 
 

@@ -37,6 +37,10 @@ def synthesize(name: str, root: Path, python: str = sys.executable) -> Synthesiz
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
             context = json.loads((root / "cdk.json").read_text()).get("context", {}) | {"deployment": name}
+        except FileNotFoundError:
+            raise NoTemplateError(
+                f"There is no cdk.json in {root}: run this in a folder that `slipway init` has made."
+            ) from None
         except OSError as error:
             raise NoTemplateError(f"{root / 'cdk.json'} can't be read: {why(error)}.") from error
         except ValueError as error:

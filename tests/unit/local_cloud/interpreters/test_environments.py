@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -20,7 +21,7 @@ def installer(request: pytest.FixtureRequest) -> str:
     return getattr(request, "param", "uv")
 
 
-with_each_installer = pytest.mark.parametrize("installer", ["uv", "pip"], indirect=True)
+with_each_installer = pytest.mark.parametrize("installer", ["uv", "pip", "the guest"], indirect=True)
 
 
 @pytest.fixture
@@ -35,6 +36,9 @@ def index(installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(environments, "IS_CHECKOUT", False)
     monkeypatch.setattr(environments, "_is_installed_by_uv", lambda: installer == "uv")
+    if installer == "the guest":
+        monkeypatch.setattr(environments, "find_spec", lambda name: None if name == "pip" else find_spec(name))
+        monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     return folder
 
 
@@ -83,6 +87,15 @@ def test_nothing_but_its_own_packages_is_in_it(
     monkeypatch.delenv("PYTHONPATH")
     found = {name: is_importable(python, name) for name in ("tiny", "pip", "pydantic", "slipway", "local_cloud")}
     assert found == {"tiny": True, "pip": False, "pydantic": False, "slipway": False, "local_cloud": False}
+
+
+def test_a_python_that_can_bring_no_installer_is_told_in_one_sentence(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "find_spec", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    with pytest.raises(EnvironmentUnavailableError, match=r"none of uv, pip and ensurepip .*: install uv, or "):
+        environment.python()
 
 
 def test_one_that_was_not_finished_is_made_anew(environment: Environment) -> None:

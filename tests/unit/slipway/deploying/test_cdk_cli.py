@@ -78,5 +78,5 @@ def test_a_project_without_a_cli_is_told_to_install_it(project: Path) -> None:
 
 
 def test_a_folder_that_is_no_project_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CdkCliError, match=r"^There is no cdk\.json in .*: run `slipway` in a folder"):
+    with pytest.raises(CdkCliError, match=r"^There is no cdk\.json in .*: run this in a folder"):
         find_cli(tmp_path)

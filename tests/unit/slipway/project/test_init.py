@@ -52,11 +52,17 @@ def test_a_project_is_written_into_a_new_folder(slipway: Slipway, tmp_path: Path
 
 
 def test_the_next_commands_are_told_for_a_shell(slipway: Slipway) -> None:
-    told = slipway("init", "chat service")[1].partition("Next:\n")[2].splitlines()
+    told = slipway("init", "chat service")[1].partition("Next:\n")[2].partition("\n\n")[0].splitlines()
     commands = [shlex.split(line, comments=True) for line in told]
     assert commands[0] == ["cd", "chat service"]
     assert [command[:3] for command in commands[1:3]] == [["slipway", verb, "chat"] for verb in ("check", "local")]
     assert commands[3] == ["npm", "ci", "&&", "slipway", "deploy", "chat"]
+
+
+def test_a_project_without_accepted_templates_is_told_how_to_write_them(slipway: Slipway, tmp_path: Path) -> None:
+    assert "Before the first commit: `slipway snapshot`" in slipway("init")[1]
+    (tmp_path / "tests" / "snapshots").mkdir()
+    assert "Before the first commit" not in slipway("init")[1]
 
 
 def test_the_current_folder_is_the_default(slipway: Slipway, tmp_path: Path) -> None:
