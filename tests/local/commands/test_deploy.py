@@ -74,6 +74,16 @@ def deployed(slipway: Run, folder: Path) -> str:
     return done.stdout
 
 
+def with_cli(project: Path, does: str) -> Path:
+    """Make a project whose CDK CLI is a shell script."""
+    (project / "deployments").mkdir()
+    (project / "cdk.json").write_text("{}")
+    (cli := project / "node_modules" / ".bin" / "cdk").parent.mkdir(parents=True)
+    cli.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo 2.99999.0 && exit\n{does}\n')
+    cli.chmod(0o755)
+    return project
+
+
 def status_of(cloud: LocalCloud, stack: str) -> str | None:
     try:
         found = cloud.client("cloudformation", region=REGION).describe_stacks(StackName=stack)
@@ -136,7 +146,7 @@ def test_nothing_is_deployed_unless_somebody_says_yes(bare_cloud: LocalCloud, sl
 
 
 def test_a_deploy_that_fails_says_why_and_what_to_do(
-    deployed: str, bare_cloud: LocalCloud, slipway: Run, folder: Path
+    deployed: str, bare_cloud: LocalCloud, slipway: Run, folder: Path, tmp_path: Path
 ) -> None:
     order_fault(bare_cloud, "no_capacity", count=100)
     try:
@@ -146,16 +156,14 @@ def test_a_deploy_that_fails_says_why_and_what_to_do(
     assert done.returncode == 1
     assert "  cause   AWS has no free instance of the type: try later, or use another type\n" in done.stderr
     assert "failed; mend it, then deploy again." in done.stderr.splitlines()[-1]
+    untouched = slipway("deploy", str(folder / "no-room.yaml"), "--yes", cwd=with_cli(tmp_path, "exit 1"))
+    assert untouched.returncode == 1
+    assert "cause" not in untouched.stderr, "CloudFormation did nothing this time, so its failure is an older one"
 
 
 def test_ctrl_c_says_that_the_deploy_goes_on_without_us(slipway: Run, tmp_path: Path) -> None:
-    (tmp_path / "deployments").mkdir()
-    write(tmp_path / "deployments", "left", OTHER)
-    (tmp_path / "cdk.json").write_text("{}")
-    (cli := tmp_path / "node_modules" / ".bin" / "cdk").parent.mkdir(parents=True)
-    cli.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 2.99999.0 || { kill -INT $PPID; exit 130; }\n')
-    cli.chmod(0o755)
-    done = slipway("deploy", "left", "--yes", cwd=tmp_path)
+    project = with_cli(tmp_path, "kill -INT $PPID; exit 130")
+    done = slipway("deploy", write(tmp_path, "left", OTHER), "--yes", cwd=project)
     assert done.returncode == 130
     assert "CloudFormation goes on with what it has begun" in done.stdout
     assert done.stdout.endswith("\nslipway status left\nslipway destroy left\n")
