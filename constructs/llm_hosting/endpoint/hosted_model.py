@@ -29,13 +29,13 @@ _PROVISION_TIMEOUT_IN_SECONDS = 1800  # for an update, if the deployment sets no
 class HostedModel(Construct):
     """An endpoint made of L1 resources, because no L2 has uncompressed weights, timeouts, host images or guardrails.
 
-    name: `<stack name>-<8 hex characters of the stack id>`. It is known before the endpoint exists, so that role, log
+    name: `<service name>-<8 hex characters of the stack id>`. It is known before the endpoint exists, so that role, log
     group and alarms can name it, and it differs for each stack, so that nothing collides.
     environment: variables for the functions that call the endpoint. outputs: the stack's outputs.
-    alarms: those that notify, by their ids.
 
     model_handler: the folder of a handler, model.py; None = the image's own code serves.
-    alarms: all notify. Some of them, and the share of failed calls, also roll a bad update back.
+    alarms: all notify, and `alarms` has them by their ids. Some of them, and the share of failed calls, also roll a bad
+    update back.
     asynchronous: None = a real-time endpoint.
     """
 
