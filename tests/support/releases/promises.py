@@ -98,6 +98,9 @@ def _python() -> Iterator[str]:
         for name in module.__all__:
             found = getattr(module, name)
             yield f"{module.__name__}.{name}"
-            yield from (f"{name}({parameter}=)" for parameter in signature(found).parameters)
-            if isclass(found) and not issubclass(found, BaseModel):  # a model's fields are settings
+            if isclass(found) and issubclass(found, BaseModel):
+                continue  # its fields are settings
+            if isclass(found):
                 yield from (f"{name}.{each}" for each in vars(found) if not each.startswith("_"))
+            taken = signature(found.__init__ if isclass(found) else found).parameters
+            yield from (f"{name}({each}=)" for each in taken if each != "self")
