@@ -15,7 +15,7 @@ from simulation.aws.table import Table
 from simulation.aws.table_items import checked_size, copied
 from simulation.world.deployment import Deployment
 
-_OF_A_REQUEST = {each.name for each in fields(Request)} - {"run", "over_at"}
+_OF_A_REQUEST = [each.name for each in fields(Request) if each.name not in ("run", "over_at")]
 
 
 @dataclass(frozen=True)

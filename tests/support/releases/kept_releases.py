@@ -53,7 +53,7 @@ class Release:
     def keep(self, templates: dict[str, Template], promises: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         """Store the release. Templates resemble each other, and so do moments: compressed they take some 20 kB."""
         for name, content in (("templates", templates), ("rows", rows)):
-            text = json.dumps(content, separators=(",", ":"))
+            text = json.dumps(content, separators=(",", ":"), sort_keys=True)
             (self.folder / f"{name}.json.xz").write_bytes(lzma.compress(text.encode()))
         (self.folder / "promises.json").write_text(json.dumps(promises, indent=1) + "\n")
 
