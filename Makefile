@@ -1,6 +1,6 @@
 # Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs release recordings bench smoke chaos requirements clean
+.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs release recordings bench smoke chaos package test-package requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -12,6 +12,7 @@ PYTHON ?= python3
 # cloud a third of their time. Files run in the order of `testpaths`, long ones first; xdist would start with those that
 # have many tests.
 SIDE_BY_SIDE = --numprocesses 4 --dist loadfile
+COMPILE = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
 # Trust the system's certificates, as pip does: a proxy may inspect TLS.
@@ -126,10 +127,18 @@ smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## te
 chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
 	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)
 
+package: .venv/.ready  ## build the wheel and the source distribution into dist/, the same bytes each time
+	@uv build --quiet --clear --no-build-isolation --out-dir dist && ls dist
+
+test-package: .venv/.ready  ## install the wheel into an empty environment, and try what a new user does
+	@python -m pytest tests/package
+
 requirements: .venv/.ready  ## refresh all pinned versions
-	@for file in requirements requirements-dev local_cloud/requirements local_cloud/requirements-models tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
-	  uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade $$file.in -o $$file.txt; done
+	@$(COMPILE) pyproject.toml -o requirements.txt
+	@$(COMPILE) pyproject.toml requirements-dev.in -o requirements-dev.txt
+	@for file in local_cloud/requirements local_cloud/requirements-models tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
+	  $(COMPILE) $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules cdk.out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules cdk.out dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
