@@ -8,6 +8,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (`python3` is older on many machi
 import argparse
 import os
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 _MISSING = "This Python has no {}: activate the environment with Slipway, or make one (`make setup` in a checkout)."
@@ -104,6 +105,13 @@ class _Version(argparse.Action):
 
 def run() -> None:
     """Run the command: `slipway`, or `python -m slipway`."""
+    if next(Path(__file__).parents[1].glob("slipway-*.dist-info"), None):
+        print(
+            "Another project of the name slipway is installed here, and its files lie among ours: run `pip uninstall "
+            "slipway`, then `pip install --force-reinstall --no-deps slipway-aws`.",
+            file=sys.stderr,
+        )
+        sys.exit(2)
     try:
         main()
     except ProjectError as error:

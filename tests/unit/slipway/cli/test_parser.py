@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,3 +89,11 @@ def test_no_room_that_does_a_verbs_work_is_imported_to_read_the_command_line() -
     )
     result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "['__main__', 'cli', 'shared']"
+
+
+def test_another_project_of_our_name_is_told_in_one_sentence(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slipway", tmp_path / "slipway")
+    (tmp_path / "slipway-0.2.dist-info").mkdir()
+    done = subprocess.run([sys.executable, "-m", "slipway", "list"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr.startswith("Another project of the name slipway is installed here")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
