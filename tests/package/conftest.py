@@ -69,8 +69,9 @@ def shell(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Shell:
     (folder / "tools").mkdir()
     (folder / "tools/uv").symlink_to(str(shutil.which("uv")))  # uv alone: the checkout's commands stand beside it
     downloads = subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
-    checkouts = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GIT_", *checkouts))}
+    # The variables of an account, of this test run and of the checkout.
+    left_out = ("AWS_", "GIT_", "PYTEST_", "PATH", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return Shell(
         folder,
         {
