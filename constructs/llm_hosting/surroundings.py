@@ -58,24 +58,17 @@ class Surroundings:
     """What the parts of a service share.
 
     name: the name of the service in tags, metrics and events, and of its API; it may be a token.
+    unique_name: the name, and a part that no other service of an account and region has.
     The other fields are objects of the team, which `LlmService` describes; None = the team passes none.
     """
 
     name: str
+    unique_name: str
     alarm_topic: sns.ITopic | None = None
     data_key: kms.IKey | None = None
     log_key: kms.IKey | None = None
     log_bucket: s3.IBucket | None = None
     network: Network | None = None
-
-    @property
-    def unique_name(self) -> str:
-        """The service's name and the first 8 characters of the GUID in the stack's id, `arn:…:stack/<name>/<GUID>`.
-
-        No other service of an account and region has it.
-        """
-        guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Aws.STACK_ID))
-        return f"{self.name}-{cdk.Fn.select(0, cdk.Fn.split('-', guid))}"
 
     @property
     def table_encryption(self) -> dict[str, Any]:

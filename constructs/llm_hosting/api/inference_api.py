@@ -146,13 +146,20 @@ class InferenceApi(Construct):
         if auth != "iam":
             advice = {"api-key": "give its callers a key", "none": "everybody may call it"}[auth]
             raise ValueError(f"{self.node.path}: no grant lets callers in with api.auth: {auth}; {advice}.")
-        own = cdk.Stack.of(self).get_logical_id(self.rest_api.node.default_child)
-        api = f"arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<{own}>"
-        acknowledge(grantee.grant_principal, {f"AwsSolutions-IAM5[Resource::{api}/{_STAGE}/*/*]": _EVERY_ROUTE})
+        stack = cdk.Stack.of(self)
+        if isinstance(grantee.grant_principal, Construct):
+            region, account = (
+                f"<AWS::{pseudo}>" if cdk.Token.is_unresolved(value) else value
+                for pseudo, value in (("Region", stack.region), ("AccountId", stack.account))
+            )
+            api = f"<{stack.get_logical_id(self.rest_api.node.default_child)}>"
+            resource = f"arn:<AWS::Partition>:execute-api:{region}:{account}:{api}/{_STAGE}/*/*"
+            acknowledge(grantee.grant_principal, {f"AwsSolutions-IAM5[Resource::{resource}]": _EVERY_ROUTE})
+        place = f"arn:{cdk.Aws.PARTITION}:execute-api:{stack.region}:{stack.account}"
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["execute-api:Invoke"],
-            resource_arns=[self.rest_api.arn_for_execute_api("*", "/*", _STAGE)],
+            resource_arns=[f"{place}:{self.rest_api.rest_api_id}/{_STAGE}/*/*"],
         )
 
     def add_function(

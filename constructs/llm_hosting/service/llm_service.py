@@ -228,6 +228,7 @@ class LlmService(Construct):
     def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let a principal call every route of the API, with requests that it signs.
 
+        The permission ends in `/*/*`. cdk-nag asks you to acknowledge that if the principal is in another stack.
         Raises ValueError unless `api.auth` is `iam`: callers of other APIs need a key, or nothing.
         """
         return self._api.grant_call(grantee)

@@ -27,12 +27,19 @@ def service_name(service: Construct) -> str:
     outer = stack.node.path if cdk.Token.is_unresolved(stack.stack_name) else stack.stack_name
     whole = "-".join([outer, *_ids(service, stack)])
     if whole == stack.stack_name and NAME.fullmatch(whole) and len(whole) <= NAME_LENGTH:
-        return str(cdk.Aws.STACK_NAME)
+        # Unlike `cdk.Aws.STACK_NAME`, it is still this stack's name where another stack uses it.
+        return str(cdk.ScopedAws(stack).stack_name)
     name = re.sub("[^a-z0-9]+", "-", whole.lower()).strip("-")
     if len(name) <= NAME_LENGTH:
         return name
     digest = sha256(whole.encode()).hexdigest()[:_HASH_LENGTH]
     return f"{name[: NAME_LENGTH - _HASH_LENGTH - 1].rstrip('-')}-{digest}"
+
+
+def unique_name(service: Construct, name: str) -> str:
+    """Return the name and the first 8 characters of the GUID in the stack's id, `arn:…:stack/<name>/<GUID>`."""
+    guid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Stack.of(service).stack_id))
+    return f"{name}-{cdk.Fn.select(0, cdk.Fn.split('-', guid))}"
 
 
 def demand_free_name(service: Construct, name: str) -> None:

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from ..deployment.model import Deployment
 from ..surroundings import KEY_ACTIONS, Network, Surroundings
+from .name import unique_name
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class TeamResources:
         topic = deployment.alarms.topic_arn
         surroundings = Surroundings(
             name,
+            unique_name(service, name),
             alarm_topic=self.alarm_topic or (topic and sns.Topic.from_topic_arn(service, "AlarmTopic", topic)) or None,
             data_key=self.data_key and kms.Key.from_key_arn(service, "DataKey", self.data_key.key_arn),
             log_key=self.log_key and kms.Key.from_key_arn(service, "LogKey", self.log_key.key_arn),

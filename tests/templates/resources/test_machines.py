@@ -266,7 +266,7 @@ def machines_of(
         merged = {section: {**ON_EC2.get(section, {}), **change.get(section, {})} for section in {**ON_EC2, **change}}
         resolution = resolved(merged)
         stack = cdk.Stack(app, name)
-        around = Surroundings(cdk.Aws.STACK_NAME)
+        around = Surroundings(cdk.Aws.STACK_NAME, "chat-1")
         store = JobStore(stack, "JobStore", settings=resolution.deployment.jobs, surroundings=around)
         Ec2Hosting(stack, "Default", resolution=resolution, sources=sources, surroundings=around, store=store)
     return {

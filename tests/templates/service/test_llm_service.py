@@ -85,6 +85,16 @@ def tags_in(template: Template) -> list[dict[str, Any]]:
     ]
 
 
+def statements_of(template: Template, role: str) -> list[Any]:
+    """Return the statements of the policies whose logical ids begin with the role's."""
+    return [
+        statement
+        for name, each in template["Resources"].items()
+        if name.startswith(role)
+        for statement in each["Properties"].get("PolicyDocument", {}).get("Statement", [])
+    ]
+
+
 def test_services_of_a_stack_share_no_name(template: Template) -> None:
     for service, name in (("Chat", CHAT), ("Jobs", JOBS), ("Ec2", MACHINES)):
         names = names_in(owned(template, service))
@@ -139,14 +149,36 @@ def test_the_label_names_the_model_and_the_mode_of_every_service(template: Templ
 
 
 def test_a_caller_may_call_the_one_api(template: Template, services: Services) -> None:
-    (document,) = [
-        each["PolicyDocument"]
-        for name, resource in template["Resources"].items()
-        if name.startswith("Caller") and (each := resource["Properties"]).get("PolicyDocument")
-    ]
-    (statement,) = document["Statement"]
+    (statement,) = statements_of(template, "Caller")
     assert statement["Action"] == "execute-api:Invoke"
     assert services.resolve(services.jobs.api.rest_api_id)["Ref"] in json.dumps(statement["Resource"])
+
+
+def test_a_caller_in_a_stack_of_a_known_region_is_granted_without_a_finding(tmp_path: Path) -> None:
+    def fill(app: cdk.App) -> None:
+        stack = cdk.Stack(app, "Services", env=cdk.Environment(account="111122223333", region="eu-west-1"))
+        LlmService(stack, "Chat", deployment=REALTIME).grant_call(iam.Role(stack, "Caller", assumed_by=SIGNED))
+
+    template = synthesized(tmp_path, fill)["Services"]
+    (statement,) = statements_of(template, "Caller")
+    assert ":execute-api:eu-west-1:111122223333:" in json.dumps(statement["Resource"])
+
+
+def test_another_stack_gets_the_names_of_the_service_and_not_its_own(tmp_path: Path) -> None:
+    def fill(app: cdk.App) -> None:
+        for name in ("services", "chat"):
+            stack, id = cdk.Stack(app, name), "Chat" if name == "services" else "Default"
+            service = LlmService(stack, id, deployment=REALTIME)
+            elsewhere = cdk.Stack(app, f"{name}-board")
+            cdk.CfnOutput(elsewhere, "Name", value=service.name)
+            cdk.CfnOutput(elsewhere, "EndpointName", value=service.endpoint_name or "")
+            for metric in (service.metric_model_latency(), service.metric_requests(), service.metric_failed_jobs()):
+                metric.create_alarm(elsewhere, str(metric.metric_name), evaluation_periods=1, threshold=1)
+
+    templates = synthesized(tmp_path, fill)
+    for name in ("services", "chat"):
+        assert "AWS::Stack" not in json.dumps(templates[f"{name}-board"]["Resources"])
+        assert "AWS::Stack" not in json.dumps(templates[f"{name}-board"]["Outputs"])
 
 
 def test_what_a_mode_does_not_have_is_none(services: Services) -> None:
