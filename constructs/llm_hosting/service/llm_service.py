@@ -82,7 +82,8 @@ class LlmService(Construct):
         vpc: the network of the endpoint's containers, or of the machines (mode ec2). Default: SageMaker's own network,
         or a VPC that the service makes for its machines.
         subnets: some subnets of `vpc`. Default: the private ones with a route to the internet. They must reach AWS and,
-        unless `model.weights` is set, the Hub by TCP 443. Machines get public addresses in public subnets only.
+        unless `model.weights` is set, the Hub by TCP 443. In public subnets machines get public addresses, and
+        containers get none.
         data_key: encrypts the job table and bucket, queues, topics, the table of key usage, the functions' variables,
         and the model's volumes unless `hosting.volume_kms_key_arn` is set or the instance has a disk of its own.
         log_key: encrypts all log groups. A key that another app made must let CloudWatch Logs use it.
@@ -162,12 +163,12 @@ class LlmService(Construct):
 
     @property
     def name(self) -> str:
-        """The name of the service, in tags, metrics and events. It may be a token."""
+        """The name of the service, in tags, metrics and events: a text, which may be a token."""
         return self._surroundings.name
 
     @property
     def api(self) -> apigateway.RestApi:
-        """The REST API. Its only stage is `api.deployment_stage`."""
+        """The `RestApi`. Its only stage is `api.deployment_stage`."""
         return self._api.rest_api
 
     @property
@@ -177,7 +178,7 @@ class LlmService(Construct):
 
     @property
     def functions(self) -> Mapping[str, lambda_.Function]:
-        """The Lambda functions by name.
+        """The Lambda functions, each a `Function`, by name.
 
         Always `generate`, which calls the model, and `route`, which answers the short routes. With jobs `poll_job` and
         `every_minute`; then also `run_job` (mode realtime) or `record_result` (mode async). With `api.auth: api-key`
@@ -192,27 +193,30 @@ class LlmService(Construct):
 
     @property
     def model_role(self) -> iam.Role:
-        """The role of the endpoint's containers, or of the machines with mode ec2."""
+        """The `Role` of the endpoint's containers, or of the machines with mode ec2."""
         return self._hosting.model_role
 
     @property
     def table(self) -> dynamodb.Table | None:
-        """The table of jobs; None without jobs."""
+        """The `Table` of jobs; None without jobs."""
         return self._store and self._store.table
 
     @property
     def bucket(self) -> s3.Bucket | None:
-        """The bucket with the inputs and results of jobs; None without jobs."""
+        """The `Bucket` with the inputs and results of jobs; None without jobs."""
         return self._store and self._store.bucket
 
     @property
     def queue(self) -> sqs.Queue | None:
-        """The queue of jobs that wait (modes realtime and ec2) or of results (mode async); None without jobs."""
+        """The `Queue` of jobs that wait (modes realtime and ec2) or of results (mode async); None without jobs."""
         return self._hosting.queue.queue if self._store else None
 
     @property
     def log_groups(self) -> Mapping[str, logs.ILogGroup]:
-        """The log groups by name: those of `functions`, `model`, and `access` unless `api.access_logs` is off."""
+        """The log groups, each an `ILogGroup`, by name.
+
+        Those of `functions`, `model`, and `access` unless `api.access_logs` is off.
+        """
         access = self._api.access_log_group
         return {
             **{name: function.log_group for name, function in self._functions.items()},
@@ -222,7 +226,13 @@ class LlmService(Construct):
 
     @property
     def alarms(self) -> Mapping[str, cloudwatch.Alarm]:
-        """The alarms that notify, by name, such as `ServerErrors`, `Throttles`, `Failed` (jobs) and `Latency`."""
+        """The alarms that notify, each an `Alarm`, by name.
+
+        Always `ServerErrors` and `Throttles`. With jobs `Waiting`, `Failed`, `DeadLetters`, `EndedBySweeper`,
+        `EveryMinute`, and with batches `Stuck`. With an endpoint `Errors`, `Failures`, `Idle` unless it is off; with
+        mode realtime also `Latency`. With mode async `Results`, `ExpiredRequests`, `RequestDownloadFailures`,
+        `ResponseUploadFailures`, `NotificationFailures`. With mode ec2 `Machines` and `MachineStarts`.
+        """
         return self._alarms
 
     def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -285,6 +295,11 @@ class LlmService(Construct):
         return self._hosting
 
     def _judged(self, deployment: str | Path | Deployment, name: str) -> Resolution:
+        if not isinstance(deployment, str | Path | Deployment):
+            problem = (
+                f"deployment: {deployment!r} is no deployment; pass a file's path, or Deployment.model_validate(...)."
+            )
+            raise DeploymentError(self.node.path, [problem])
         project, region = project_folder(), cdk.Stack.of(self).region
         use_project(project)
         handlers = handler_names(project)

@@ -1,6 +1,7 @@
 """What a team already has: the objects that it passes to a service."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
@@ -14,6 +15,20 @@ from constructs import Construct
 from ..deployment.model import Deployment
 from ..surroundings import KEY_ACTIONS, Network, Surroundings
 from .name import unique_name
+
+# For each argument an attribute that such an object has, and how a team gets one.
+_KINDS = {
+    "vpc": ("select_subnets", 'ec2.Vpc.from_lookup(self, "Vpc", vpc_id=...)'),
+    "subnets": ("subnet_type", "ec2.SubnetSelection(...)"),
+    "data_key": ("key_arn", 'kms.Key.from_key_arn(self, "Key", "arn:...")'),
+    "log_key": ("key_arn", 'kms.Key.from_key_arn(self, "Key", "arn:...")'),
+    "log_bucket": ("bucket_arn", 's3.Bucket.from_bucket_name(self, "Logs", "...")'),
+    "alarm_topic": ("topic_arn", 'sns.Topic.from_topic_arn(self, "Topic", "arn:...")'),
+    "permissions_boundary": ("managed_policy_arn", 'iam.ManagedPolicy.from_managed_policy_name(self, "Limit", "...")'),
+    "domain": ("domain_name_alias_domain_name", "apigateway.DomainName.from_domain_name_attributes(...)"),
+    "base_path": ("strip", "a text"),
+}
+_OF_ONE_REGION = ("vpc", "data_key", "log_key", "log_bucket", "alarm_topic")
 
 
 @dataclass(frozen=True)
@@ -31,7 +46,9 @@ class TeamResources:
     base_path: str | None = None
 
     def problems(self, service: Construct, deployment: Deployment) -> list[str]:
-        """Return what contradicts the deployment, or itself, as sentences."""
+        """Return what is wrong with an object, or contradicts the deployment or another object, as sentences."""
+        if wrong := list(self._of_another_kind()):
+            return wrong
         twice = {
             "vpc: the deployment has security.vpc, too": self.vpc and deployment.security.vpc,
             "alarm_topic: the deployment has alarms.topic_arn, too": self.alarm_topic and deployment.alarms.topic_arn,
@@ -41,6 +58,9 @@ class TeamResources:
         return [
             *([f"region: {named} is not the stack's {region}; remove it, or move the stack."] if moved else []),
             *(f"{problem}; remove one of the two." for problem, found in twice.items() if found),
+            *self._elsewhere(region),
+            *self._aliases(),
+            *self._unreachable(deployment),
             *(["subnets: are those of a VPC; pass vpc, too."] if self.subnets and not self.vpc else []),
             *(["base_path: is a path of a domain; pass domain, too."] if self.base_path and not self.domain else []),
             *(
@@ -48,7 +68,47 @@ class TeamResources:
                 if self.log_bucket and not deployment.jobs.enabled
                 else []
             ),
+            *(
+                [f"base_path: {self.base_path!r} begins or ends with a slash; write it without."]
+                if self.base_path and self.base_path.strip("/") != self.base_path
+                else []
+            ),
         ]
+
+    def _of_another_kind(self) -> Iterator[str]:
+        for each in fields(self):
+            (attribute, example), given = _KINDS[each.name], getattr(self, each.name)
+            if given is not None and not hasattr(given, attribute):
+                yield f"{each.name}: {given!r} is another kind of object; pass {example}."
+
+    def _elsewhere(self, region: str) -> Iterator[str]:
+        for name in _OF_ONE_REGION:
+            given = getattr(self, name)
+            there = given.env.region if given else region
+            if there != region and not cdk.Token.is_unresolved(there) and not cdk.Token.is_unresolved(region):
+                yield f"{name}: is in {there}, but the stack is in {region}; pass one of the stack's region."
+
+    def _aliases(self) -> Iterator[str]:
+        for name in ("data_key", "log_key"):
+            if hasattr(getattr(self, name), "alias_name"):
+                yield (
+                    f"{name}: is an alias, which IAM does not take for its key; "
+                    'pass the key, such as kms.Key.from_lookup(self, "Key", alias_name="alias/...").'
+                )
+
+    def _unreachable(self, deployment: Deployment) -> Iterator[str]:
+        if self.vpc is None:
+            return
+        try:
+            network = Network.of(self.vpc, self.subnets)
+        except RuntimeError as error:  # of the CDK: an error's name, then which subnets there are
+            yield f"vpc: {str(error).splitlines()[0].partition(': ')[2].rstrip('.')}; pass subnets."
+            return
+        if network.is_public and not deployment.hosting.runs_on_machines and not deployment.model.weights:
+            yield (
+                "subnets: some are public, and SageMaker gives containers no public address, so they can't load "
+                "the model from the Hub; pass private subnets with a route to the internet, or set model.weights."
+            )
 
     def surroundings(self, service: Construct, name: str, deployment: Deployment) -> Surroundings:
         """Return what the parts of a service share. Lets the services of AWS use the keys and the log bucket.

@@ -229,9 +229,10 @@ def test_only_signed_callers_are_granted(tmp_path: Path) -> None:
     [
         ("deployments/gpt3.yaml", UnknownDeploymentError, "Did you mean"),
         (asynchronous(hosting={"instance_type": "ml.g6.huge"}), DeploymentError, "Services/Chat is refused: 1 problem"),
+        ({"model": {"id": "gpt2"}}, DeploymentError, "is no deployment; pass a file's path, or Deployment.model_valid"),
         (asynchronous(serving={"handler": "mine"}), DeploymentError, "serving.handler: 'mine' is not a folder"),
     ],
-    ids=["no file", "a wrong setting", "no handler"],
+    ids=["no file", "a wrong setting", "a mapping", "no handler"],
 )
 def test_a_wrong_deployment_is_refused_in_one_message(
     tmp_path: Path, deployment: Any, error: type[Exception], said: str

@@ -1,6 +1,7 @@
 """What a team passes to `LlmService`: network, keys, topic, log bucket, boundary, domain."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from aws_cdk import aws_sns as sns
 
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.model import Deployment
+from llm_hosting.service.team_resources import TeamResources
 from local_cloud.checks import lint
 from slipway import LlmService
 from support.templates.services import ON_MACHINES, REALTIME, an_app, asynchronous, synthesized
@@ -181,14 +183,53 @@ def test_what_contradicts_the_deployment_is_refused_in_one_message(tmp_path: Pat
     deployment = asynchronous(region="us-east-1", alarms={"topic_arn": TOPIC})
     with pytest.raises(DeploymentError) as refused:
         LlmService(
-            stack, "Chat", deployment=deployment, alarm_topic=team.topic, subnets=ec2.SubnetSelection(), base_path="x"
+            stack, "Chat", deployment=deployment, alarm_topic=team.topic, subnets=ec2.SubnetSelection(), base_path="/x"
         )
     assert refused.value.problems == [
         "region: us-east-1 is not the stack's eu-west-1; remove it, or move the stack.",
         "alarm_topic: the deployment has alarms.topic_arn, too; remove one of the two.",
         "subnets: are those of a VPC; pass vpc, too.",
         "base_path: is a path of a domain; pass domain, too.",
+        "base_path: '/x' begins or ends with a slash; write it without.",
     ]
+
+
+@pytest.mark.parametrize("argument", [each.name for each in fields(TeamResources)])
+def test_another_kind_of_object_is_named_with_an_example(tmp_path: Path, argument: str) -> None:
+    stack = cdk.Stack(an_app(tmp_path), "Services")
+    given: Any = {argument: ["vpc-1"]}
+    with pytest.raises(DeploymentError, match=rf"{argument}: \['vpc-1'\] is another kind of object; pass \w+"):
+        LlmService(stack, "Chat", deployment=asynchronous(), **given)
+
+
+def test_objects_of_another_region_are_refused(tmp_path: Path) -> None:
+    stack = cdk.Stack(an_app(tmp_path), "Services", env=cdk.Environment(account="111122223333", region="eu-west-1"))
+    key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-east-1:111122223333:key/1")
+    topic = sns.Topic.from_topic_arn(stack, "Topic", TOPIC)
+    with pytest.raises(DeploymentError) as refused:
+        LlmService(stack, "Chat", deployment=asynchronous(), data_key=key, log_key=key, alarm_topic=topic)
+    assert refused.value.problems == [
+        f"{name}: is in us-east-1, but the stack is in eu-west-1; pass one of the stack's region."
+        for name in ("data_key", "log_key", "alarm_topic")
+    ]
+
+
+def test_an_alias_is_not_taken_for_its_key(tmp_path: Path) -> None:
+    stack = cdk.Stack(an_app(tmp_path), "Services")
+    with pytest.raises(DeploymentError, match="data_key: is an alias, which IAM does not take for its key"):
+        LlmService(
+            stack, "Chat", deployment=asynchronous(), data_key=kms.Alias.from_alias_name(stack, "Alias", "alias/team")
+        )
+
+
+def test_containers_that_load_from_the_hub_need_private_subnets(tmp_path: Path) -> None:
+    stack = cdk.Stack(an_app(tmp_path), "Services")
+    vpc = ec2.Vpc(stack, "Vpc", nat_gateways=0)
+    public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+    with pytest.raises(DeploymentError, match="subnets: some are public"):
+        LlmService(stack, "Chat", deployment=asynchronous(), vpc=vpc, subnets=public)
+    with pytest.raises(DeploymentError, match=r"vpc: There are no 'Private' subnet groups in this VPC.*; pass subnets"):
+        LlmService(stack, "Jobs", deployment=asynchronous(), vpc=vpc)
 
 
 def test_two_networks_are_refused(tmp_path: Path) -> None:
