@@ -29,6 +29,12 @@ def why(error: OSError | UnicodeError) -> str:
     if isinstance(error, UnicodeError):
         return "it is not UTF-8 text"
     if isinstance(error, socket.gaierror):
-        return "its name is not known here; is this machine on a network?"
+        return "its name is not known here, or this machine is on no network"
+    import ssl  # late: only a few commands need it
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message.rstrip('.')})"
+    if isinstance(error, ssl.SSLError):  # its errno is not the system's
+        return f"TLS with it fails ({(error.reason or 'for an unknown reason').lower().replace('_', ' ')})"
     system = error.strerror or str(error)
     return _WORDS.get(error.errno or 0, system[:1].lower() + system[1:])

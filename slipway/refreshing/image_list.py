@@ -1,5 +1,6 @@
 """Compares the catalog's images with AWS's lists: a page of Markdown, or the folder from which AWS makes its pages."""
 
+import os.path
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ def difference(source: str) -> Difference:
 
     No image is gone: the lists leave out old images, which the registry keeps. Raises SourceError.
     """
-    listed = list(_of_folder(Path(source)) if Path(source).is_dir() else _of_page(read(source), source))
+    listed = list(_of_folder(Path(source)) if os.path.isdir(source) else _of_page(read(source), source))
     ours = {version.repository for name in ENGINES for version in engine(name).versions.values() if version.tag}
     compared = [image for image in listed if image.repository in ours and not why_image_is_left_out(image.name)]
     if not compared:
@@ -102,7 +103,7 @@ def _of_folder(folder: Path) -> Iterator[ListedImage]:
     for path in paths:
         try:
             data = yaml.safe_load(read(str(path)))
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that no calendar has
             raise other_form(str(path), "it is not valid YAML") from error
         yield from _of_file(data, path)
 

@@ -30,7 +30,7 @@ def difference(source: str) -> Difference:
     """
     content = read_json(source)
     offer = content.get("offerCode") if isinstance(content, dict) else None
-    if offer not in _OFFERS or content.get("formatVersion") != _FORM:
+    if offer not in list(_OFFERS) or content.get("formatVersion") != _FORM:
         raise other_form(source, f"it is not a price list {_FORM} of {' or '.join(_OFFERS)}")
     try:
         theirs = dict(_prices(content, offer, source))
@@ -65,7 +65,7 @@ def _prices(content: dict[str, Any], offer: str, source: str) -> Iterator[tuple[
         attributes = product.get("attributes", {})
         if attributes.get("regionCode") != _REGION or any(attributes.get(key) != wanted[key] for key in wanted):
             continue
-        if not attributes.get(name):
+        if not attributes.get(name) or not isinstance(attributes[name], str):
             raise other_form(source, f"product {sku} has no {name}")
         if price := _price(terms.get(sku, {}), sku, source):
             yield attributes[name], price

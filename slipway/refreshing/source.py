@@ -1,10 +1,11 @@
 """Reads a source from a file or an https URL."""
 
 import json
-import urllib.error
 import urllib.request
+from http.client import HTTPException, IncompleteRead, InvalidURL
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
 
 from llm_hosting.file_errors import why
 
@@ -20,17 +21,31 @@ def read(source: str) -> str:
     if "://" in source and not source.startswith("https://"):
         raise SourceError(f"{source} is not a source; name a file, a folder or an https URL.")
     try:
-        if source.startswith("https://"):
-            with urllib.request.urlopen(source, timeout=_TIMEOUT_IN_SECONDS) as answer:
-                return str(answer.read().decode())
-        return Path(source).read_text()
-    except urllib.error.HTTPError as error:
-        raise SourceError(f"{source} can't be read: it answers {error.code}.") from error
-    except urllib.error.URLError as error:
-        reason = why(error.reason) if isinstance(error.reason, OSError) else error.reason
-        raise SourceError(f"{source} can't be read: {reason}.") from error
-    except (OSError, UnicodeError) as error:
-        raise SourceError(f"{source} can't be read: {why(error)}.") from error
+        return (_fetched(source) if source.startswith("https://") else Path(source).read_bytes()).decode()
+    except (OSError, HTTPException, ValueError) as error:
+        raise SourceError(f"{source} can't be read: {_reason(error)}.") from error
+
+
+def _fetched(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=_TIMEOUT_IN_SECONDS) as answer:
+        content: bytes = answer.read()
+    return content
+
+
+def _reason(error: OSError | HTTPException | ValueError) -> str:
+    match error:
+        case HTTPError():
+            return f"it answers {error.code}"
+        case URLError():
+            return why(error.reason) if isinstance(error.reason, OSError) else str(error.reason)
+        case OSError() | UnicodeDecodeError():
+            return why(error)
+        case IncompleteRead():
+            return "its answer ends too early"
+        case InvalidURL() | ValueError():
+            return "it is no valid URL"
+        case _:
+            return "it does not answer in HTTP"
 
 
 def read_json(source: str) -> Any:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import ssl
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,18 @@ def test_a_folder_in_place_of_a_file_is_said(tmp_path: Path) -> None:
 
 def test_what_nobody_foresaw_has_the_systems_words() -> None:
     assert why(OSError(errno.EPIPE, "Broken pipe")) == "broken pipe"
+
+
+def test_a_certificate_that_is_not_trusted_is_no_lack_of_permissions() -> None:
+    refused = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    refused.verify_message = "self-signed certificate"
+    assert why(refused) == "its certificate is not trusted (self-signed certificate)"
+
+
+def test_a_server_without_tls_is_said() -> None:
+    incoming = ssl.MemoryBIO()
+    incoming.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    tls = ssl.create_default_context().wrap_bio(incoming, ssl.MemoryBIO(), server_hostname="localhost")
+    with pytest.raises(ssl.SSLError) as refused:
+        tls.do_handshake()
+    assert why(refused.value) == "TLS with it fails (wrong version number)"

@@ -196,7 +196,7 @@ def test_what_the_hub_refuses_is_one_sentence(
     ("url", "says"),
     [
         ("http://127.0.0.1:9", "nothing listens there"),
-        ("http://hub.invalid", "its name is not known here; is this machine on a network?"),
+        ("http://hub.invalid", "its name is not known here, or this machine is on no network"),
         ("huggingface.co", ""),
         ("http://a\x7f", ""),
     ],

@@ -1,7 +1,11 @@
 """`slipway catalog diff`: what AWS's lists have that the catalog lacks, and lists of another form."""
 
+import http.client
 import json
+import socket
+import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +187,7 @@ def test_a_page_of_another_form_is_an_error(
         ("tags: [a]\n", "`platform` is missing"),
         ("tags: [a]\nplatform: sagemaker\ncuda: thirteen\n", "cuda 'thirteen' is not a version such as cu130"),
         ("tags: [a\n", "it is not valid YAML"),
+        ("as_of: 2026-13-13\n", "it is not valid YAML"),
     ],
 )
 def test_a_file_of_another_form_is_an_error(
@@ -195,6 +200,7 @@ def test_a_file_of_another_form_is_an_error(
 
 
 OTHER_LIST = "it is not a price list v1.0 of AmazonSageMaker or AmazonEC2"
+NUMBERED = {"SKU0": {"attributes": {"component": "Hosting", "regionCode": "us-east-1", "instanceName": 6}}}
 NO_PRICE = "product SKU0 has no price, or several, in USD for an hour"
 
 
@@ -264,6 +270,7 @@ def test_ec2s_list_is_compared_for_the_prices_that_the_catalog_has(
             {"offerCode": "AmazonS3"},
             "it is not a price list v1.0 of AmazonSageMaker or AmazonEC2",
         ),
+        ({"ml.g6.2xlarge": "1"}, {"offerCode": ["AmazonSageMaker"]}, OTHER_LIST),
         ({"ml.g6.2xlarge": "1"}, {"terms": {}}, "it has no `products`, or no `terms.OnDemand`"),
         (
             {"ml.g6.2xlarge": "1"},
@@ -273,6 +280,7 @@ def test_ec2s_list_is_compared_for_the_prices_that_the_catalog_has(
         ({"ml.g6.2xlarge": "free"}, {}, NO_PRICE),
         ({"ml.g6.2xlarge": "nan"}, {}, NO_PRICE),
         ({"": "1"}, {}, "product SKU0 has no instanceName"),
+        ({"ml.g6.2xlarge": "1"}, {"products": NUMBERED}, "product SKU0 has no instanceName"),
         ({"ml.g6.2xlarge": "1"}, {"products": {"SKU0": "gone"}}, "a product or a term is not an object"),
     ],
 )
@@ -289,12 +297,54 @@ def test_a_price_list_of_another_form_is_an_error(
         ("/nowhere/index.json", "/nowhere/index.json can't be read: there is no such file or folder."),
         ("http://example.com/a", "http://example.com/a is not a source; name a file, a folder or an https URL."),
         ("https://127.0.0.1:9/a", "https://127.0.0.1:9/a can't be read: nothing listens there."),
+        ("https://localhost:abc/x", "https://localhost:abc/x can't be read: it is no valid URL."),
+        ("https://a b/c", "https://a b/c can't be read: it is no valid URL."),
+        ("https://[::1/x", "https://[::1/x can't be read: it is no valid URL."),
+        ("https://example.com/\N{SNOWMAN}", "https://example.com/\N{SNOWMAN} can't be read: it is no valid URL."),
+        pytest.param("x" * 8000, f"{'x' * 8000} can't be read: its name is too long.", id="a long name"),
     ],
 )
 def test_a_source_that_can_not_be_read_is_one_sentence(
     capsys: pytest.CaptureFixture[str], source: str, problem: str
 ) -> None:
     assert refusal(capsys, prices=source) == f"{problem}\n"
+    assert refusal(capsys, images=source) == f"{problem}\n"
+
+
+class WithoutTls(urllib.request.HTTPSHandler):
+    """Opens https URLs without TLS, for which a test would need a certificate."""
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(http.client.HTTPConnection, request)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "its answer ends too early"),
+        (b"220 mail.example.com ESMTP\r\n", "it does not answer in HTTP"),
+        (b"", "remote end closed connection without response"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "it answers 404"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\xff", "it is not UTF-8 text"),
+    ],
+)
+def test_an_answer_that_is_not_a_list_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: bytes, problem: str
+) -> None:
+    monkeypatch.setattr(
+        urllib.request, "_opener", urllib.request.build_opener(WithoutTls, urllib.request.ProxyHandler({}))
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+
+        def serve() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        served = pool.submit(serve)
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/index.json"
+        assert refusal(capsys, prices=url) == f"{url} can't be read: {problem}.\n"
+        served.result()
 
 
 def test_people_read_one_line_for_each_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
