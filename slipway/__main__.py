@@ -47,7 +47,8 @@ _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Measure": (bench,),
     "Keys": (keys, usage),
     "Maintain": (purge,),
-    "Work on Slipway itself": (catalog, models, reference),
+    "Your own facts": (catalog, models),
+    "Work on Slipway itself": (reference,),
 }
 
 

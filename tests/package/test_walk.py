@@ -29,6 +29,11 @@ def test_nothing_of_this_checkout_is_imported(shell: Shell) -> None:
         assert Path(file).is_relative_to(shell.folder / "env")
 
 
+def test_a_verb_for_the_checkout_says_so(shell: Shell) -> None:
+    said = "`slipway reference` writes files of Slipway's own checkout; run it there.\n"
+    assert shell.run("slipway", "reference", status=2) == said
+
+
 def test_a_new_project_fits(project: Shell) -> None:
     assert project.run("slipway", "check", "chat").startswith(" READY  chat: ")
 

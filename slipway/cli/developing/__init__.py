@@ -1,1 +1,1 @@
-"""The verbs for work on Slipway itself."""
+"""The verbs for facts of the catalog, and for work on Slipway itself."""

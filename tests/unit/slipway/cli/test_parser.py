@@ -29,6 +29,7 @@ def test_without_a_verb_it_shows_each_verb_once_below_what_it_is_for(
     (verbs,) = (each for each in command_line()._actions if isinstance(each, argparse._SubParsersAction))
     assert sorted(re.findall(r"^  ([a-z]\S+)  ", out, re.MULTILINE)) == sorted(verbs.choices)
     assert (status, max(map(len, out.splitlines())) <= 80) == (0, True)
+    assert re.findall(r"^  ([a-z]\S+)  ", out.partition("\nWork on Slipway itself\n")[2], re.MULTILINE) == ["reference"]
     assert out.index("\nDeploy\n") < out.index("  doctor ") < out.index("\nRun\n") < out.index("  status ")
 
 
