@@ -1,7 +1,9 @@
 """The workflows in `examples/github/` are pinned, have few permissions, and use commands that exist."""
 
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,28 @@ def test_each_command_is_one_of_ours(path: Path) -> None:
     assert commands
     for command in commands:
         command_line().parse_args(shlex.split(re.sub(r'"\$\w+"', "a-name", command)))
+
+
+@pytest.mark.parametrize(("open_now", "does"), [("", "pr create"), ("7", "pr edit 7")])
+def test_news_of_the_catalog_go_into_the_open_pull_request_or_a_new_one(
+    tmp_path: Path, open_now: str, does: str
+) -> None:
+    """A pull request that was merged or closed is not opened again by an edit."""
+    script = steps(FOLDER / "catalog-refresh.yml")[-1]["run"]
+    (gh := tmp_path / "gh").write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n[ "$2" != list ] || echo {open_now}\n'
+    )
+    gh.chmod(0o755)
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "origin"], check=True)
+    subprocess.run(["git", "clone", "-q", tmp_path / "origin", tmp_path / "project"], check=True, capture_output=True)
+    (catalog := tmp_path / "project" / "catalog").mkdir()
+    (catalog / "news.txt").write_text("new\n")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    subprocess.run(bash, cwd=tmp_path / "project", env={"PATH": path}, check=True, capture_output=True)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[0].startswith("pr list --head catalog-refresh --state open ")
+    assert [each for each in asked[1:] if each.startswith(does)] == asked[1:] != []
 
 
 @pytest.mark.slow
