@@ -1,6 +1,5 @@
 """A whole answer of the engine or of a job -> OpenAI's object -> chunks."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -63,7 +62,7 @@ def text_completion(call: OpenAICall, text: str, reason: str | None, of: str = "
     return {
         "id": of or f"cmpl-{runtime().new_id()}",
         "object": "text_completion",
-        "created": int(time.time()),
+        "created": int(runtime().now()),
         "model": call.model,
         "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": reason}],
     }

@@ -9,6 +9,7 @@ from inference_api.http.sse import event
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
 from inference_api.openai.whole import as_chunks, openai_object
+from inference_api.shared import runtime
 from inference_api.shared.errors import InvocationError
 
 MODEL = "Qwen/Qwen3-4B"
@@ -98,6 +99,15 @@ def test_tokens_of_tgi_are_chunks_of_a_completion() -> None:
         "choices": [],
         "usage": {"prompt_tokens": 4, "completion_tokens": 3, "total_tokens": 7},
     }
+
+
+def test_a_completion_has_the_time_of_the_functions_clock() -> None:
+    before = runtime.runtime()
+    runtime.use(runtime.Runtime(now=lambda: 12.9))
+    try:
+        assert openai_object(b'{"generated_text": "The sea"}', call(chat=False))["created"] == 12
+    finally:
+        runtime.use(before)
 
 
 def test_tokens_of_lmi_end_without_details() -> None:
