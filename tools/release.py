@@ -24,10 +24,12 @@ VARIANTS = (
 )
 FLEETS = ("qwen3-4b",)
 UNRELEASED = "## [Unreleased]\n"
-NEXT = """\
-{version} is ready. Read the diff, run `make check test`, then:
-  git commit -am "Release {version}" && git tag v{version}
+CHANGED = ("CHANGELOG.md", "pyproject.toml", "tests/releases")  # by a release
+NEXT = f"""\
+{{version}} is ready. Read the diff, run `make check test test-package`, then:
+  git add {" ".join(CHANGED)} && git commit -m "Release {{version}}" && git tag v{{version}}
   make package
+Push the branch and the tag (git push origin HEAD v{{version}}), and upload the two files of dist/ to the package index.
 """
 
 
@@ -38,10 +40,13 @@ class ReleaseError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Cut the release, and print what to do next. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("version", help="such as 0.1.1")
+    parser.add_argument("version", nargs="?", help="such as 0.1.1")
     parser.add_argument("--date", type=date.fromisoformat, default=date.today(), help="of the release (default: today)")
     given = parser.parse_args(arguments)
     try:
+        if not given.version:
+            raise ReleaseError("Name the version: make release VERSION=0.1.1")
+        demand_no_other_change(ROOT)
         check(given.version, [each.version for each in kept_releases()], tags())
         changelog, project = ROOT / "CHANGELOG.md", ROOT / "pyproject.toml"
         dated = dated_changes(changelog.read_text(), given.version, given.date)
@@ -63,6 +68,15 @@ def check(version: str, kept: Sequence[str], tagged: Sequence[str]) -> None:
         raise ReleaseError(f"{version} is out: git has the tag v{version}; choose the next version.")
     if kept and numbers(version) < numbers(kept[-1]):
         raise ReleaseError(f"{version} is older than the kept release {kept[-1]}; choose a later version.")
+
+
+def demand_no_other_change(root: Path) -> None:
+    """Refuse a tree with changes that are no part of a release. Raises ReleaseError."""
+    others = [f":(exclude){each}" for each in CHANGED]
+    command = ["git", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", ".", *others]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    if names := [each[3:] for each in found.split("\0") if each]:
+        raise ReleaseError(f"These changes are not in a commit: {', '.join(names)}; commit or remove them first.")
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -90,9 +104,7 @@ def dated_changes(text: str, version: str, day: date) -> str:
         return re.sub(rf"^{re.escape(heading)}.*$", f"{heading}{day}", text, flags=re.MULTILINE)
     if not changes.strip():
         raise ReleaseError("CHANGELOG.md says nothing below [Unreleased]; write down what changed.")
-    links = rf"[Unreleased]: ../../compare/v{version}...HEAD\n[{version}]: ../../compare/\1...v{version}"
-    dated = f"{before}{UNRELEASED}\n{heading}{day}\n{changes}{found}{later}"
-    return re.sub(r"^\[Unreleased\]: \S*/compare/(\S+)\.\.\.HEAD$", links, dated, flags=re.MULTILINE)
+    return f"{before}{UNRELEASED}\n{heading}{day}\n{changes}{found}{later}"
 
 
 def keep(version: str) -> None:
@@ -111,6 +123,7 @@ def keep(version: str) -> None:
         ("fleets", [ROOT / "fleets" / f"{each}.yaml" for each in FLEETS]),
     ):
         copy(files, release.folder / name)
+    shutil.copy(ROOT / "tests" / "support" / "releases" / "own_app.py", release.own_app)
     rows = [vars(moment) for mode in KINDS for moment in remains_of(mode)]
     release.keep(templates_of(release), promises(), rows)
 
