@@ -1,12 +1,17 @@
 """An update from a kept release keeps what its stacks hold and what their callers use."""
 
 import json
-from collections.abc import Callable
+import os
+import runpy
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from inference_api.shared.settings import job_settings, machine_settings, settings
 from slipway.changes import Change, classify
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, STAGING
 from support.releases.kept_releases import Release, kept_releases
@@ -48,7 +53,7 @@ def test_an_update_harms_no_stack(release: Release, today: Callable[[Release], d
 def test_outputs_parameters_and_variables_of_a_stack_stay(
     release: Release, today: Callable[[Release], dict[str, Template]]
 ) -> None:
-    """For the length of an update new code runs with the old environment, and old code with the new one."""
+    """For a moment of an update old code runs with the new variables."""
     gone = {name: names(kept) - names(today(release)[name]) for name, kept in release.templates.items()}
     assert {name: missing for name, missing in gone.items() if missing} == {}
 
@@ -57,10 +62,49 @@ def names(template: Template) -> set[str]:
     """Return what scripts, callers of `update-stack` and functions read by name."""
     found = {f"output {each}" for each in template.get("Outputs", {})}
     found |= {f"parameter {each}" for each in template.get("Parameters", {})}
-    for logical_id, each in template["Resources"].items():
-        variables = each.get("Properties", {}).get("Environment", {}).get("Variables", {})
-        found |= {f"variable {name} of {logical_id}" for name in variables}
+    for function, variables in environments(template).items():
+        found |= {f"variable {name} of {function}" for name in variables}
     return found
+
+
+def environments(template: Template) -> dict[str, dict[str, Any]]:
+    """Return the variables of each function by its logical id."""
+    kind, resources = "AWS::Lambda::Function", template["Resources"].items()
+    found = {name: each["Properties"].get("Environment", {}) for name, each in resources if each["Type"] == kind}
+    return {name: each.get("Variables", {}) for name, each in found.items()}
+
+
+@RELEASES
+def test_todays_functions_take_the_variables_of_a_release(
+    release: Release, today: Callable[[Release], dict[str, Template]]
+) -> None:
+    """For a moment of an update new code runs with the old variables."""
+    needed = {name: readable(each) for name, each in today(release).items()}
+    unread = {
+        f"{name}: {function}": missing
+        for name, kept in release.templates.items()
+        for function, settings_read in readable(kept).items()
+        if (missing := needed[name].get(function, set()) - settings_read)
+    }
+    assert unread == {}
+
+
+def readable(template: Template) -> dict[str, set[str]]:
+    """Return by function the names of the settings that our functions can read from its variables."""
+    return {function: set(_read(variables)) for function, variables in environments(template).items()}
+
+
+def _read(variables: dict[str, Any]) -> Iterator[str]:
+    # A value that CloudFormation fills in is a name or a number.
+    environment = {name: value if isinstance(value, str) else "1" for name, value in variables.items()}
+    with patch.dict(os.environ, environment, clear=True):
+        for read in (settings, job_settings, machine_settings):
+            with suppress(KeyError, ValueError, TypeError):
+                read.__wrapped__()
+                yield read.__name__
+        with suppress(KeyError, ValueError, TypeError):
+            runpy.run_module("inference_api.handlers.authorize")
+            yield "authorize"
 
 
 def test_the_next_release_keeps_a_resource_of_every_type(templates: dict[str, Template]) -> None:
@@ -113,7 +157,7 @@ def _asks_for_a_signature(template: Template) -> None:
             each["Properties"] |= {"AuthorizationType": "AWS_IAM", "ApiKeyRequired": False}
 
 
-API, FLEET = "with-api-key", "slipway-fleet-qwen3-4b"
+API, FLEET, OWN = "with-api-key", "slipway-fleet-qwen3-4b", "services"
 BREAKS = {
     "the table has another logical id": (API, _renames("DynamoDB::Table")),
     "the table has a name": (API, _set("DynamoDB::Table", TableName="jobs")),
@@ -127,6 +171,8 @@ BREAKS = {
     "a key has another logical id": (API, _renames("ApiGateway::ApiKey")),
     "a route goes": (API, _loses_a_route),
     "callers with a key must sign": (API, _asks_for_a_signature),
+    "the path of a domain has another logical id": (OWN, _renames("ApiGateway::BasePathMapping")),
+    "the table of a service has another logical id": (OWN, _renames("DynamoDB::Table")),
     "a stack set has another name": (FLEET, _set("CloudFormation::StackSet", StackSetName="chat")),
 }
 
@@ -145,6 +191,15 @@ def test_the_law_sees_a_machine_that_becomes_dearer() -> None:
     kept = kept_releases()[-1].templates["gpt2-ec2"]
     changed = json.loads(json.dumps(kept).replace("c5.xlarge", "c5.4xlarge"))
     assert any("price" in each for each in harm(kept, changed))
+
+
+@pytest.mark.parametrize(("variable", "reads"), [("ENDPOINT_URL", "settings"), ("JOB_SETTINGS", "job_settings")])
+def test_the_law_sees_a_variable_that_the_release_did_not_set(variable: str, reads: str) -> None:
+    kept = json.loads(json.dumps(kept_releases()[-1].templates["qwen3-4b"]))
+    before = readable(kept)
+    for variables in environments(kept).values():
+        variables.pop(variable, None)
+    assert set().union(*(before[name] - each for name, each in readable(kept).items())) == {reads}
 
 
 def test_the_law_sees_a_variable_that_goes() -> None:

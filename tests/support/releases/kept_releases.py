@@ -33,8 +33,13 @@ class Release:
         return sorted((self.folder / "fleets").glob("*.yaml"))
 
     @property
+    def own_app(self) -> Path:
+        """The program of a team's own app, with a suffix that keeps formatters and linters away."""
+        return self.folder / "own_app.py.kept"
+
+    @property
     def templates(self) -> dict[str, Template]:
-        """The masked templates that the release made of these files, by stack."""
+        """The masked templates that the release made of these files and this app, by stack."""
         found: dict[str, Template] = json.loads(lzma.decompress((self.folder / "templates.json.xz").read_bytes()))
         return found
 
