@@ -38,8 +38,8 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
     for name in (before.keys() & after.keys()) - gone.keys():
         yield from _by_policy(before[name], after[name])
     was, is_now = model_names(before), model_names(after)
-    if was and is_now and (refused := is_now.refused(was)):
-        for api in {route.owner for route in routes(after)} - lost:
+    for api in (was.keys() & is_now.keys()) - lost:
+        if refused := is_now[api].refused(was[api]):
             yield Refusal(api, "", f"requests for {refused} are refused from then on")
 
 

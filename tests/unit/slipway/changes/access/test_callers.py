@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slipway.changes import classify
+from slipway.changes import Change, classify
 from support.templates.known_changes import a, of
 
 
@@ -32,13 +32,28 @@ def test_routes_with_several_authorizers_that_change_alike_are_one_line() -> Non
     ],
 )
 def test_models_whose_names_are_refused_are_told(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
-    def api(facts: dict[str, Any]) -> dict[str, Any]:
-        variables = {"OPENAI_ROUTES": "1", "MODEL_ID": "gpt", "OPENAI_FACTS": json.dumps(facts)}
-        return of(
-            Api=a("ApiGateway::RestApi", {"Name": "api"}),
-            Route=a("ApiGateway::Method", {"RestApiId": {"Ref": "Api"}, "HttpMethod": "GET", "ResourceId": "r"}),
-            F=a("Lambda::Function", {"Environment": {"Variables": variables}}),
-        )
-
-    (refused,) = (each for each in classify(api(before), api(after)) if each.kind == "callers-refused")
+    (refused,) = refusals(of(**an_api("Chat", before)), of(**an_api("Chat", after)))
     assert refused.sentence == told
+
+
+def an_api(name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return an API with one of OpenAI's routes, and the function behind it."""
+    uri = {"Fn::Join": ["", ["arn:aws:apigateway:path/", {"Fn::GetAtt": [f"{name}Function", "Arn"]}, "/invocations"]]}
+    route = {"HttpMethod": "GET", "ResourceId": "r", "Integration": {"Uri": uri}}
+    variables = {"OPENAI_ROUTES": "1", "MODEL_ID": "gpt", "OPENAI_FACTS": json.dumps(facts)}
+    return {
+        f"{name}Api": a("ApiGateway::RestApi", {"Name": "api"}),
+        f"{name}Route": a("ApiGateway::Method", {"RestApiId": {"Ref": f"{name}Api"}, **route}),
+        f"{name}Function": a("Lambda::Function", {"Environment": {"Variables": variables}}),
+    }
+
+
+def refusals(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
+    return [each for each in classify(before, after) if each.kind == "callers-refused"]
+
+
+def test_each_service_of_a_stack_has_names_of_its_own() -> None:
+    strict, lax = an_api("Chat", {}), an_api("Batch", {"any_model": True})
+    assert refusals(of(**strict, **lax), of(**lax, **strict)) == []
+    (refused,) = refusals(of(**strict, **lax), of(**strict, **an_api("Batch", {})))
+    assert refused.logical_id == "BatchApi"
