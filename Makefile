@@ -104,7 +104,8 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 	@slipway reference
 
 # The site has the folders of the checkout, so the links are those that GitHub shows.
-docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check its links and anchors
+docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check links, anchors and pictures
+	@python -m pytest -q tests/unit/test_documentation.py -k linked_file
 	@rm -rf site && mkdir -p site/pages/docs
 	@cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE examples site/pages
 	@cp -r docs/*.md docs/openapi.json docs/pictures docs/site.css site/pages/docs

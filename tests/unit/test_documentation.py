@@ -34,7 +34,7 @@ def test_the_example_of_a_fleet_is_valid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_linked_file_exists_and_is_in_the_site(page: Path) -> None:
-    """Check pictures and examples. `make docs` checks the links to pages and their anchors."""
+    """`make docs` runs this for pictures and files; the site's builder checks links to pages, and their anchors."""
     for file in LINK.findall(page.read_text()):
         target = (page.parent / file).resolve()
         assert target.is_file(), file
