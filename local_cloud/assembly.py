@@ -65,7 +65,8 @@ def synthesize(deployments: list[str], output: Path | None = None) -> Path:
 
     Returns the folder of the assembly. Raises SynthesisError when the app refuses.
     """
-    output = output or project_folder() / "cdk.out" / "local" / "-".join(_folder_name(name) for name in deployments)
+    folder = "-".join(_folder_name(name) for name in deployments)
+    output = output or project_folder(*deployments) / "cdk.out" / "local" / folder
     output.mkdir(parents=True, exist_ok=True)
     with (output / "lock").open("w") as lock:  # commands and test processes may run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -82,7 +83,7 @@ def _synthesize(deployments: list[str], output: Path) -> Path:
     stamp, digest = output / "inputs.sha256", _digest(deployments)
     if stamp.is_file() and stamp.read_text() == digest:
         return output
-    project = project_folder()
+    project = project_folder(*deployments)
     stamp.unlink(missing_ok=True)  # an interrupted run must not look finished
     context = json.loads((project / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
     environment = os.environ | {
@@ -124,7 +125,7 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
 
 def _digest(deployments: list[str]) -> str:
     """The hash of every file that the app reads."""
-    project = project_folder()
+    project = project_folder(*deployments)
     names = [name.removeprefix("slipway-staging-") for name in deployments]
     files = [project / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
     files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # bases

@@ -61,6 +61,8 @@ def main() -> None:
         if "run" not in arguments:
             parser.print_help()
             sys.exit()
+        arguments.project = project_folder(*_files(arguments))
+        use_project(arguments.project)
         status = 0
         with reader_may_leave():
             status = arguments.run(arguments)
@@ -74,6 +76,12 @@ def main() -> None:
             raise  # the missing module is our own
         sys.exit(_MISSING.format(package))
     sys.exit(status)
+
+
+def _files(arguments: argparse.Namespace) -> list[str]:
+    """Return the names and paths of deployment files, or of a fleet file."""
+    given = vars(arguments)
+    return [*given.get("deployments", ()), *filter(None, (given.get("deployment"), given.get("fleet")))]
 
 
 def command_line() -> Parser:

@@ -1,5 +1,6 @@
 """The user's project: the folder with `deployments/`, `fleets/`, `model_src/`, `app.py` and `cdk.json`."""
 
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,29 @@ class ProjectError(Exception):
     """A file of the project can't be used; the message is one sentence that names it."""
 
 
-def project_folder() -> Path:
-    """Return the nearest folder, from the current one upwards, that is a project; the current one if none is."""
-    here = Path.cwd()
-    return next((each for each in (here, *here.parents) if is_project(each)), here)
+def project_folder(*deployments: str) -> Path:
+    """Return the project of these deployments, or the one around the current folder; the current folder if none is.
+
+    deployments: names and paths. A file belongs to the project around it, a name and a file in no project to the one
+    around the current folder. Raises ProjectError if they belong to several.
+    """
+    here = _around(Path.cwd()) or Path.cwd()
+    found: dict[Path, str] = {}
+    for each in deployments:
+        if os.path.isfile(each):
+            found.setdefault(_around(Path(os.path.abspath(each)).parent) or here, each)
+        elif os.path.isfile(here / "deployments" / f"{each}.yaml"):
+            found.setdefault(here, each)
+    if len(found) > 1:
+        (first, one), (second, two) = list(found.items())[:2]
+        raise ProjectError(
+            f"{one} belongs to {first}, and {two} to {second}; name deployments of one project at a time."
+        )
+    return next(iter(found), here)
+
+
+def _around(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if is_project(each)), None)
 
 
 def is_project(folder: Path) -> bool:
@@ -27,12 +47,12 @@ def is_project(folder: Path) -> bool:
 
 
 def use_project(project: Path | None) -> None:
-    """Take the project's own facts and rules into account from here on; None = those of no project.
+    """Take the project's own facts and rules into account from here on; None, or a folder that is no project: none.
 
-    An app and a command call it once, before they read a deployment. What was read for another project is forgotten.
+    It is called before a deployment is read. What was read for another project is forgotten.
     """
     global _in_use
-    project = project and project.resolve()
+    project = project.resolve() if project and is_project(project) else None
     if project != _in_use:
         _in_use = project
         for forget in _forget:

@@ -3,7 +3,6 @@
 import sys
 from argparse import ArgumentTypeError, Namespace
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, count
 from slipway.cli.parser import Parser
 
@@ -41,7 +40,7 @@ def run_check(given: Namespace, *, account: bool) -> int:
 
         requests = given.requests or _REQUESTS
         asked = recommend.Question(given.on, given.engine, given.hub, given.region, given.context, requests, given.json)
-        return recommend.run(given.deployments, project_folder(), asked)
+        return recommend.run(given.deployments, given.project, asked)
     if given.context or given.requests:
         print("--context and --requests belong to --recommend; a check takes serving.max_model_len.", file=sys.stderr)
         return 2
@@ -57,7 +56,7 @@ def run_check(given: Namespace, *, account: bool) -> int:
         strict=given.strict,
         verbose=given.verbose,
     )
-    return check.run(given.deployments, project_folder(), options)
+    return check.run(given.deployments, given.project, options)
 
 
 def _types(text: str) -> list[str]:

@@ -45,7 +45,7 @@ def run(
     unknown deployment or packages that can't be had.
     """
     signal.signal(signal.SIGTERM, _interrupt)
-    progress, project = Steps(), project_folder()
+    progress, project = Steps(), project_folder(*deployments)
     try:
         demand_free(playground_port)
         paths = [find(name, project / "deployments") for name in deployments]
@@ -74,7 +74,7 @@ def run(
                 put_stack(cloud, replace(settings, region=region), progress)
             served = [serve(cloud, stack, resolutions[stack.name], model, progress) for stack in stacks]
             progress.end()
-            with announced(project, port, _variables(cloud, served[0].client)), ExitStack() as pages:
+            with announced(project_folder(), port, _variables(cloud, served[0].client)), ExitStack() as pages:
                 for each in served:
                     page = pages.enter_context(each.page(cloud, playground_port if each is served[0] else 0))
                     print(*([each.stack.name] if len(served) > 1 else []), *each.told(page), sep="\n")

@@ -5,6 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from llm_hosting import STAGING_PREFIX
 from llm_hosting.project import ProjectError, project_folder, use_project
 
 if TYPE_CHECKING:
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
 def create_app() -> "cdk.App":
     """Return a CDK app with the stacks that the context names: `-c deployment=NAME[,NAME]` or `-c fleet=NAME`.
 
-    Names and paths are those of the project around the current folder. cdk-nag judges every stack. More stacks may be
-    added before `synth()`. It turns Python's garbage collection off. Raises SystemExit with every problem of every
-    file.
+    Names are those of the project around the current folder. cdk-nag judges every stack. More stacks may be added
+    before `synth()`. It turns Python's garbage collection off. Raises SystemExit with every problem of every file.
     """
     # Objects of a synth live until its end; the search for garbage would take a tenth of its time, imports included.
     gc.disable()
@@ -28,16 +28,19 @@ def create_app() -> "cdk.App":
 
     # The CDK's own validation more than doubles the time of a synth; only `make check` asks for it.
     app = cdk.App(builtin_cloud_formation_validation=os.environ.get("CDK_VALIDATION") == "true")
-    use_project(project_folder())
+    fleet, deployments = (str(app.node.try_get_context(each) or "") for each in ("fleet", "deployment"))
     try:
-        if app.node.try_get_context("fleet"):
+        names = [each.strip().removeprefix(STAGING_PREFIX) for each in (fleet or deployments).split(",")]
+        project = project_folder(*names)
+        use_project(project)
+        if fleet:
             from .fleet_from_context import add_fleet  # late: most runs synthesize no fleet
 
-            add_fleet(app, project_folder())
+            add_fleet(app, project)
         else:
             from .from_context import add_stacks
 
-            add_stacks(app, project_folder())
+            add_stacks(app, project)
     except ProjectError as error:
         sys.exit(str(error))
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))

@@ -13,6 +13,9 @@ HEAD = {"source": "release notes of AWS's images", "as_of": "2026-11-20"}
 @contextmanager
 def own_project(folder: Path, catalog: Mapping[str, object], rules: str = "") -> Iterator[Path]:
     """Use a project with these files of `catalog/`, each below `HEAD` unless it is a text, and this rules.py."""
+    (folder / "deployments").mkdir(parents=True, exist_ok=True)
+    if not (folder / "cdk.json").exists():
+        (folder / "cdk.json").write_text('{"context": {}}')
     for name, content in catalog.items():
         path = folder / "catalog" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -63,6 +63,13 @@ def test_a_synth_uses_the_rows_and_rules_of_its_project(project: Path, tmp_path:
         assert f"/vllm:{tag}-{IMAGE}" in template
 
 
+def test_a_file_is_judged_by_its_own_project_from_every_folder(project: Path, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.chdir(ROOT)
+        assembly = synthesize([str(project / "deployments" / "own.yaml")], tmp_path / "out")
+    assert f"/vllm:0.99.0-{IMAGE}" in (assembly / "own.template.json").read_text()
+
+
 def test_the_local_cloud_synthesizes_anew_after_a_change_of_rows_or_rules(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

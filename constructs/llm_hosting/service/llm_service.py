@@ -35,7 +35,7 @@ from ..jobs.functions import JobFunctions
 from ..jobs.hosting_mode import HostingMode
 from ..jobs.store import JobStore
 from ..preflight.validation import accept, load
-from ..project import project_folder, use_project
+from ..project import project_folder, project_in_use, use_project
 from ..resolution import Resolution
 from ..resolution.description import describe
 from ..sources import Sources, handler_names
@@ -75,7 +75,9 @@ class LlmService(Construct):
 
         construct_id: the id "Default" adds nothing to names, logical ids and outputs, for a stack with one service.
         deployment: the path of a deployment file, relative to the current folder; or a typed Deployment; or the
-        Resolution of a deployment that was judged before.
+        Resolution of a deployment that was judged before. Rows, rules and handlers are those of the project around the
+        file, or around the current folder if the file is in no project: the nearest folder with cdk.json and
+        deployments/.
 
         What a team already has, each None by default:
 
@@ -99,8 +101,13 @@ class LlmService(Construct):
         project. Other findings are printed on standard error.
         """
         super().__init__(scope, construct_id)
-        name, sources = service_name(self), Sources.of(project_folder())
-        resolution = deployment if isinstance(deployment, Resolution) else self._judged(deployment, name)
+        name = service_name(self)
+        if isinstance(deployment, Resolution):
+            project, resolution = project_in_use() or project_folder(), deployment
+        else:
+            project = project_folder() if isinstance(deployment, Deployment) else project_folder(str(deployment))
+            resolution = self._judged(deployment, name, project)
+        sources = Sources.of(project)
         settings = resolution.deployment
         demand_free_name(self, name)
         warn_of_untested_flags(self)
@@ -294,13 +301,13 @@ class LlmService(Construct):
             raise ValueError(f"{self.node.path} takes no jobs: its deployment has jobs.enabled: false.")
         return self._hosting
 
-    def _judged(self, deployment: str | Path | Deployment, name: str) -> Resolution:
+    def _judged(self, deployment: str | Path | Deployment, name: str, project: Path) -> Resolution:
         if not isinstance(deployment, str | Path | Deployment):
             problem = (
                 f"deployment: {deployment!r} is no deployment; pass a file's path, or Deployment.model_validate(...)."
             )
             raise DeploymentError(self.node.path, [problem])
-        project, region = project_folder(), cdk.Stack.of(self).region
+        region = cdk.Stack.of(self).region
         use_project(project)
         handlers = handler_names(project)
         given = None if cdk.Token.is_unresolved(region) else region

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, REGION, TIMEOUT, seconds, several_names
 from slipway.cli.parser import Verbs, add_verb
 
@@ -19,4 +18,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.deploying import deploy
 
-    return deploy.run(given.deployments, project_folder(), given.region, sure=given.yes, timeout=given.timeout)
+    return deploy.run(given.deployments, given.project, given.region, sure=given.yes, timeout=given.timeout)

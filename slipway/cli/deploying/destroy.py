@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import add_verb_for_stack
 from slipway.cli.parser import Verbs
 
@@ -16,4 +15,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.deploying import destroy
 
-    return destroy.run(given.deployment, project_folder(), given.region, sure=given.yes)
+    return destroy.run(given.deployment, given.project, given.region, sure=given.yes)

@@ -5,7 +5,6 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, REGION
 from slipway.cli.parser import Verbs, add_verb
 
@@ -32,4 +31,4 @@ def run(given: Namespace) -> int:
 
     form = "json" if given.json else "markdown" if given.markdown else "text"
     options = diff.DiffOptions(given.against, given.region, given.accepted, form, given.python)
-    return diff.run(given.deployment, project_folder(), options)
+    return diff.run(given.deployment, given.project, options)

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 
-from llm_hosting.project import project_folder
 from slipway.cli.parser import Parser, Verbs, add_verb
 
 
@@ -27,10 +26,10 @@ def _add_arguments(verb: Parser) -> None:
 def run_plan(given: Namespace) -> int:
     from slipway.fleet import plan_command
 
-    return plan_command.run(given.fleet, project_folder(), given.region, as_json=given.json)
+    return plan_command.run(given.fleet, given.project, given.region, as_json=given.json)
 
 
 def run_status(given: Namespace) -> int:
     from slipway.fleet import status
 
-    return status.run(given.fleet, project_folder(), given.region, as_json=given.json)
+    return status.run(given.fleet, given.project, given.region, as_json=given.json)

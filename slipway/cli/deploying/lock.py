@@ -3,7 +3,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, one_name
 from slipway.cli.parser import Verbs, add_verb
 
@@ -19,4 +18,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.locking import lock
 
-    return lock.run(given.deployment, project_folder(), given.folder)
+    return lock.run(given.deployment, given.project, given.folder)

@@ -4,7 +4,6 @@ from argparse import Namespace
 from pathlib import Path
 
 from llm_hosting import ACCOUNT_SETTINGS
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE
 from slipway.cli.parser import Verbs, add_verb
 
@@ -23,4 +22,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.templates import render
 
-    return render.run(given.deployment, project_folder(), given.output, given.code)
+    return render.run(given.deployment, given.project, given.output, given.code)

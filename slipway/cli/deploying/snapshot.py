@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE
 from slipway.cli.parser import Verbs, add_verb
 
@@ -21,4 +20,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.templates import snapshot
 
-    return snapshot.run(given.deployments, project_folder())
+    return snapshot.run(given.deployments, given.project)

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, one_name
 from slipway.cli.parser import Verbs, add_verb
 
@@ -20,4 +19,4 @@ def add(verbs: Verbs) -> None:
 def run(given: Namespace) -> int:
     from slipway.staging import stage
 
-    return stage.run(given.deployment, project_folder(), given.folder, give_up=given.abandon)
+    return stage.run(given.deployment, given.project, given.folder, give_up=given.abandon)

@@ -3,7 +3,6 @@
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
-from llm_hosting.project import project_folder
 from slipway.cli.arguments import FILE, REGION, count
 from slipway.cli.parser import Verbs, add_verb
 
@@ -65,9 +64,7 @@ def run(given: Namespace) -> int:
 
     options = {name: getattr(given, name) for name in LoadTestOptions.__dataclass_fields__}
     clients = given.clients or (() if given.rates or given.slo is not None else LoadTestOptions.clients)
-    return bench.run(
-        given.deployment, given.region, project_folder(), LoadTestOptions(**options | {"clients": clients})
-    )
+    return bench.run(given.deployment, given.region, given.project, LoadTestOptions(**options | {"clients": clients}))
 
 
 def _counts(text: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,21 @@ from aws_cdk import aws_iam as iam
 
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError
+from llm_hosting.project import use_project
 from slipway import LlmService
+from support.own_project import own_project
 from support.templates.house_rules import RULES
 from support.templates.services import ON_MACHINES, REALTIME, an_app, asynchronous, synthesized
 from support.templates.template_parts import Template, all_of
 
 CHAT, JOBS, MACHINES = "services-chat", "services-jobs", "services-ec2"
+OWN_RULE = """
+from slipway.rules import Finding, error
+
+@error
+def own(resolution):
+    yield Finding("api", "is not for {name}")
+"""
 SIGNED = iam.ServicePrincipal("lambda.amazonaws.com")
 
 
@@ -239,6 +249,20 @@ def test_a_wrong_deployment_is_refused_in_one_message(
 ) -> None:
     with pytest.raises(error, match=said):
         alone(tmp_path, deployment=deployment)
+
+
+def test_each_service_is_judged_by_the_rules_around_its_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        with own_project(tmp_path / name, {}, OWN_RULE.format(name=name)):
+            shutil.copy(REALTIME, tmp_path / name / "deployments" / "chat.yaml")
+    stack = cdk.Stack(an_app(tmp_path), "a")
+    try:
+        for name in ("one", "two"):
+            with pytest.raises(DeploymentError, match=f"api: is not for {name}"):
+                LlmService(stack, name, deployment=tmp_path / name / "deployments" / "chat.yaml")
+        LlmService(stack, "B", deployment=REALTIME)
+    finally:
+        use_project(None)
 
 
 def test_two_ids_that_give_one_name_are_refused(tmp_path: Path) -> None:

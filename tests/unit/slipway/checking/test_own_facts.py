@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from llm_hosting.catalog.instances import ec2_instances
 from llm_hosting.catalog.laws import demand_own_rows
 from llm_hosting.home import HOME
+from llm_hosting.project import use_project
+from slipway.__main__ import main
 from slipway.checking import check
 from support.own_project import own_project
 
@@ -59,6 +62,21 @@ def test_the_pages_files_are_used_and_shown_as_yours(tmp_path: Path, capsys: pyt
         assert re.search(r"refused +endpoints-stay-in-our-vpc\n +security.vpc: is not set.", page)
         assert "instances-stay-cheap: More than 5 USD an hour" in page
         assert "1 x NVIDIA L99" in page
+
+
+def test_rows_and_rules_are_those_around_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with own_project(tmp_path, CATALOG, RULES):
+        (file := tmp_path / "deployments" / "chat.yaml").write_text(DEPLOYMENT)
+    monkeypatch.chdir(HOME)
+    monkeypatch.setattr(sys, "argv", ["slipway", "check", str(file), "--json"])
+    try:
+        with pytest.raises(SystemExit):
+            main()
+    finally:
+        use_project(None)
+    assert "vllm 0.99.0 (catalog/engines/vllm.json)" in json.loads(capsys.readouterr().out)["yours"]
 
 
 def test_the_pages_error_is_the_one_that_a_wrong_row_gets(tmp_path: Path) -> None:
