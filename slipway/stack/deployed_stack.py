@@ -222,17 +222,25 @@ def existing_stack(name: str, clients: Clients) -> DeployedStack | None:
 
     Raises UnknownStackError for a stack that is not Slipway's.
     """
-    try:
-        described = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return next((each for each in deployed_stacks(clients) if each.service == name), None)
-        raise
+    described = described_stack(name, clients)
+    if described is None:
+        return next((each for each in deployed_stacks(clients) if each.service == name), None)
     if not _is_ours(described):
         if services := [output["OutputValue"] for output in _service_outputs(described)]:
             raise UnknownStackError(f"{name} is a stack of your own app; name a service in it: {', '.join(services)}.")
         raise _unknown(name, "Slipway has not made the stack of this name", clients)
     return DeployedStack(described, clients)
+
+
+def described_stack(name: str, clients: Clients) -> dict[str, Any] | None:
+    """Return any stack of the account and region as DescribeStacks shows it; None = there is none of this name."""
+    try:
+        described: dict[str, Any] = clients("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise
+    return described
 
 
 def _unknown(name: str, problem: str, clients: Clients) -> UnknownStackError:

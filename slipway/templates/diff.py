@@ -223,26 +223,23 @@ def _of_stack(after: Synthesized, region: str | None) -> Before:
 
     from slipway.shared.aws_clients import clients_in
     from slipway.shared.aws_errors import sentence
-    from slipway.stack.deployed_stack import UnknownStackError
 
     try:
         return deployed_template(after.stack, clients_in(region or after.region))
-    except UnknownStackError as error:
-        raise NoTemplateError(str(error)) from error
     except (BotoCoreError, ClientError) as error:
         raise NoTemplateError(sentence(error)) from error
 
 
 def deployed_template(name: str, clients: Callable[[str], Any]) -> Before:
     """The template that CloudFormation holds for the stack; without resources if there is no stack."""
-    from slipway.stack.deployed_stack import existing_stack
+    from slipway.stack.deployed_stack import described_stack
 
-    stack = existing_stack(name, clients)
-    if stack is None:
+    described = described_stack(name, clients)
+    if described is None:
         return Before({"Resources": {}}, f"the account, which has no stack {name}")
     body = clients("cloudformation").get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     template = parse_template(body if isinstance(body, str) else json.dumps(body), f"the stack {name}")
-    values = {each["ParameterKey"]: each["ParameterValue"] for each in stack.described.get("Parameters", [])}
+    values = {each["ParameterKey"]: each["ParameterValue"] for each in described.get("Parameters", [])}
     return Before(template, f"the stack {name}{_made_by(template)}", values)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from functools import cached_property
@@ -26,7 +27,8 @@ class Snapshot:
 
     def __init__(self, name: str, project: Path) -> None:
         self.name, self._project = name, project
-        self.file = project / FOLDER / f"{stack_of(name, project)}.json"
+        self._asked = os.path.abspath(name) if name.endswith((".yaml", ".yml")) else name
+        self.file = project / FOLDER / f"{stack_of(self._asked, project)}.json"
 
     @cached_property
     def accepted(self) -> dict[str, Any] | None:
@@ -38,7 +40,7 @@ class Snapshot:
     @cached_property
     def template(self) -> dict[str, Any]:
         """The template that the project's app synthesizes, masked. Raises NoTemplateError."""
-        template: dict[str, Any] = masked(synthesize(self.name, self._project).template)
+        template: dict[str, Any] = masked(synthesize(self._asked, self._project).template)
         return template
 
     @property

@@ -21,12 +21,15 @@ Loaded = tuple[Resolution, list[Finding]]
 
 
 def add_stacks(app: cdk.App, root: Path) -> None:
-    """Add a stack for each name or path in the context's `deployment`, separated by commas.
+    """Add a stack for each name or path in the context's `deployment`, separated by commas; none without it.
 
     A name with the prefix `slipway-staging-` adds the build project that stages the deployment's weights. root: the
     folder of the project. Raises SystemExit with every problem of every file.
     """
-    asked = [name.strip() for name in (app.node.try_get_context("deployment") or "").split(",")]
+    named = app.node.try_get_context("deployment")
+    if named is None:
+        return
+    asked = [name.strip() for name in named.split(",")]
     staged = [name.removeprefix(STAGING_PREFIX) for name in asked if name.startswith(STAGING_PREFIX)]
     hosted = [name for name in asked if not name.startswith(STAGING_PREFIX) and name != ACCOUNT_SETTINGS]
     stage_paths, host_paths = [_path(name, root) for name in staged], [_path(name, root) for name in hosted]

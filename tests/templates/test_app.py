@@ -11,6 +11,7 @@ import aws_cdk as cdk
 import pytest
 
 from local_cloud.assembly import SynthesisError, synthesize
+from slipway.changes.template.synthesis import synthesize as synthesized
 from slipway_stacks.from_context import add_stacks
 from support.deployments.counted_calls import ONCE, count_calls
 from support.own_project import own_project
@@ -68,6 +69,13 @@ def test_a_file_is_judged_by_its_own_project_from_every_folder(project: Path, tm
         elsewhere.chdir(ROOT)
         assembly = synthesize([str(project / "deployments" / "own.yaml")], tmp_path / "out")
     assert f"/vllm:0.99.0-{IMAGE}" in (assembly / "own.template.json").read_text()
+
+
+def test_a_stack_of_the_apps_own_needs_no_deployment(project: Path) -> None:
+    own = 'app = create_app()\nimport aws_cdk as cdk\ncdk.CfnOutput(cdk.Stack(app, "services"), "A", value="a")\napp'
+    (project / "app.py").write_text((project / "app.py").read_text().replace("create_app()", own))
+    assert synthesized("services", project).template["Outputs"] == {"A": {"Value": "a"}}
+    assert synthesized("own", project).stack == "own"
 
 
 def test_the_local_cloud_synthesizes_anew_after_a_change_of_rows_or_rules(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -13,11 +14,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
 from slipway.changes.template.reading import NoTemplateError
 
 _PROBLEM = "  - "  # the start of each line of a DeploymentError
+_FINDING = re.compile(r"^ERROR (.+)\n +(\S+)", re.MULTILINE)  # of cdk-nag, with the path of the construct
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,12 @@ class Synthesized:
 def synthesize(name: str, root: Path, python: str = sys.executable) -> Synthesized:
     """Run the app in `root` for a deployment given by name or path. Raises NoTemplateError with what the app says.
 
-    name: may also name another stack of the app. python: the interpreter, whose packages the app uses.
+    name: may also name another stack of the app; then no deployment is in the context. A path is relative to `root`.
+    python: the interpreter, whose packages the app uses.
     """
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
-            context = json.loads((root / "cdk.json").read_text()).get("context", {}) | {"deployment": name}
+            context = json.loads((root / "cdk.json").read_text()).get("context", {}) | _in_context(name, root)
         except FileNotFoundError:
             raise NoTemplateError(
                 f"There is no cdk.json in {root}: run this in a folder that `slipway init` has made."
@@ -71,25 +75,34 @@ def _own_packages(root: Path) -> Iterator[str]:
         yield os.environ["PYTHONPATH"]
 
 
+def _in_context(name: str, root: Path) -> dict[str, str]:
+    """The context from which `create_app` makes the stack; empty for a stack of the app's own."""
+    is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX) or _file(name, root) is not None
+    return {"deployment": name} if is_ours else {}
+
+
 def _reason(said: str) -> str:
-    """All problems of a refused file, a line each; of any other output the last line, which ends a traceback."""
+    """All problems of a refused file, or of cdk-nag, a line each; else the last line, which ends a traceback."""
     lines = said.splitlines() or ["the app says nothing"]
     problems = [each for each in lines if each.startswith(_PROBLEM)]
-    return "\n".join(["", *problems]) if len(problems) > 1 else f" {lines[-1].removeprefix(_PROBLEM)}"
+    problems += [f"{_PROBLEM}{construct}: {problem}" for problem, construct in _FINDING.findall(said)]
+    if len(problems) > 1:
+        return "\n".join(["", *problems])
+    return f" {[*problems, lines[-1]][0].removeprefix(_PROBLEM)}"
 
 
 def _stack_of(name: str, root: Path, assembly: Path) -> Synthesized:
-    """The app's only stack, or the one of several that has the deployment's name. Raises NoTemplateError."""
+    """The app's stack of this deployment, or of this name. Raises NoTemplateError."""
     artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
     stacks = {
         artifact["properties"].get("stackName", key): artifact
         for key, artifact in artifacts.items()
         if artifact["type"] == "aws:cloudformation:stack"
     }
-    wanted = next(iter(stacks)) if len(stacks) == 1 else stack_of(name, root)
+    wanted = stack_of(name, root)
     if wanted not in stacks:
         made = f"only {', '.join(stacks)}" if stacks else "and no other one"
-        raise NoTemplateError(f"The app made no stack {wanted}, {made}.")
+        raise NoTemplateError(f"{_unknown(name, root)}The app made no stack {wanted}, {made}.")
     properties, environment = stacks[wanted]["properties"], stacks[wanted]["environment"]
     region = environment.rpartition("/")[2]
     template = json.loads((assembly / properties["templateFile"]).read_text())
@@ -98,9 +111,22 @@ def _stack_of(name: str, root: Path, assembly: Path) -> Synthesized:
 
 def stack_of(name: str, root: Path) -> str:
     """The name of the deployment's stack; the name itself for a stack of the app that has no file."""
-    with contextlib.suppress(UnknownDeploymentError):
-        return stack_name(find(name, root / "deployments"))
-    return name
+    file = _file(name, root)
+    return stack_name(file) if file else name
+
+
+def _file(name: str, root: Path) -> Path | None:
+    return next((path for path in (root / "deployments" / f"{name}.yaml", root / name) if os.path.isfile(path)), None)
+
+
+def _unknown(name: str, root: Path) -> str:
+    """A sentence that names the deployments if none has this name; empty for a file and for stacks of ours."""
+    if not _in_context(name, root):
+        try:
+            find(name, root / "deployments")
+        except UnknownDeploymentError as error:
+            return f"{error} "
+    return ""
 
 
 def repository_of(folder: Path) -> Path | None:

@@ -26,6 +26,7 @@ def slipway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     def run(*arguments: str) -> Said:
         given = command_line().parse_args(arguments)
+        given.project = tmp_path
         return (given.run(given), *capsys.readouterr())
 
     return run

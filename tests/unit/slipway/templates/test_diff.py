@@ -19,7 +19,7 @@ from support.templates.known_changes import IAM, KEY, OPEN, a, api, of, role
 APP = """
 import json, os, pathlib, sys
 context, out = json.loads(os.environ["CDK_CONTEXT_JSON"]), pathlib.Path(os.environ["CDK_OUTDIR"])
-name = context["deployment"]
+name = context.get("deployment", "")
 here = pathlib.Path(__file__).parent
 text = (pathlib.Path(name) if name.endswith(".yaml") else here / "deployments" / f"{name}.yaml").read_text()
 if text.startswith("broken"):
@@ -28,8 +28,9 @@ if text.startswith("broken"):
 properties = {"templateFile": "one.template.json"}
 region = json.loads(text).get("Metadata", "eu-west-1")
 stack = {"type": "aws:cloudformation:stack", "environment": f"aws://1/{region}", "properties": properties}
-(out / "manifest.json").write_text(json.dumps({"artifacts": {name: stack}}))
+(out / "manifest.json").write_text(json.dumps({"artifacts": {pathlib.Path(name).stem: stack}}))
 """
+STACK = "{pathlib.Path(name).stem: stack}"
 TABLE = of(Table=a("DynamoDB::Table", {"TableName": "a"}))
 OTHER_TABLE = of(Table=a("DynamoDB::Table", {"TableName": "b"}))
 
@@ -211,6 +212,22 @@ def test_a_file_that_is_refused_has_all_its_problems(repository: Path, capsys: A
     )
 
 
+def test_a_finding_of_cdk_nag_has_its_sentence_and_its_construct(repository: Path, capsys: Any) -> None:
+    found = "ERROR The bucket is {}. (AwsSolutions)\n   one/{}/Resource aws-cdk-lib.aws_s3.CfnBucket\n"
+    report = "RuntimeError: Validation failed. A copy of this report can be found in: /gone.json"
+    write(repository, f"broken{found.format('open', 'A')}\n{found.format('old', 'B')}{report}")
+    assert run("one", repository, DiffOptions()) == 2
+    assert capsys.readouterr().err.endswith(
+        "one can't be synthesized:\n"
+        "  - one/A/Resource: The bucket is open. (AwsSolutions)\n"
+        "  - one/B/Resource: The bucket is old. (AwsSolutions)\n"
+    )
+    write(repository, f"broken{found.format('open', 'A')}{report}")
+    assert run("one", repository, DiffOptions()) == 2
+    said = "one can't be synthesized: one/A/Resource: The bucket is open. (AwsSolutions)"
+    assert last_line(capsys.readouterr().err) == said
+
+
 def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
     write(tmp_path, TABLE)
 
@@ -264,8 +281,8 @@ def test_a_commit_is_synthesized_with_the_packages_that_it_pins(
 
 def test_of_several_stacks_the_one_of_the_deployment_is_compared(repository: Path, capsys: Any) -> None:
     app = APP.replace(
-        '{"artifacts": {name: stack}}',
-        '{"artifacts": {"Own": stack | {"properties": {"templateFile": "own"}}, name: stack}}',
+        '{"artifacts": {',
+        '{"artifacts": {"Own": stack | {"properties": {"templateFile": "own"}}, ',
     )
     (repository / "app.py").write_text(app.replace("properties =", '(out / "own").write_text("{}"); properties ='))
     commit(repository)
@@ -276,7 +293,7 @@ def test_of_several_stacks_the_one_of_the_deployment_is_compared(repository: Pat
 
 
 def test_another_stack_of_the_app_is_compared_by_its_name(repository: Path, capsys: Any) -> None:
-    own = APP.replace('f"{name}.yaml"', '"one.yaml"').replace("{name: stack}", '{"Other": stack, "Own": stack}')
+    own = APP.replace('f"{name}.yaml"', '"one.yaml"').replace(STACK, '{"Other": stack, "Own": stack}')
     (repository / "app.py").write_text(own)
     commit(repository)
     write(repository, OTHER_TABLE)
@@ -287,17 +304,21 @@ def test_another_stack_of_the_app_is_compared_by_its_name(repository: Path, caps
     assert "accepted-changes/Own.yaml" in said.err
 
     assert run("Third", repository, DiffOptions()) == 2
-    assert last_line(capsys.readouterr().err) == "The app made no stack Third, only Other, Own."
+    assert last_line(capsys.readouterr().err) == (
+        "There is no deployment 'Third'. Use one or the path of a YAML file. "
+        "The app made no stack Third, only Other, Own."
+    )
 
 
 def test_an_app_without_the_deployments_stack_is_said_with_the_stacks_that_it_makes(
     repository: Path, capsys: Any
 ) -> None:
-    app = APP.replace("{name: stack}", '{"Own": stack, "Other": stack}')
-    (repository / "app.py").write_text(app)
+    for stacks, made in (("Own",), "Own"), (("Own", "Other"), "Own, Other"):
+        app = APP.replace(STACK, f"dict.fromkeys({stacks}, stack)")
+        (repository / "app.py").write_text(app)
 
-    assert run("one", repository, DiffOptions(against="stack")) == 2
-    assert last_line(capsys.readouterr().err) == "The app made no stack one, only Own, Other."
+        assert run("one", repository, DiffOptions(against="stack")) == 2
+        assert last_line(capsys.readouterr().err) == f"The app made no stack one, only {made}."
 
 
 def test_an_acknowledged_change_passes(repository: Path, capsys: Any) -> None:
@@ -342,21 +363,23 @@ def test_markdown_is_a_table_that_fits_a_comment(repository: Path, capsys: Any) 
 class Cloud:
     """CloudFormation with at most one stack."""
 
-    def __init__(self, template: Any, parameters: dict[str, str]) -> None:
-        self.template, self.parameters = template, parameters
+    def __init__(self, template: Any, parameters: dict[str, str], description: str = "Slipway: x") -> None:
+        self.template, self.parameters, self.description = template, parameters, description
 
     def describe_stacks(self, **_: Any) -> Any:
         parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()]
-        return {"Stacks": [{"StackName": "one", "Description": "Slipway: x", "Parameters": parameters}]}
+        return {"Stacks": [{"StackName": "one", "Description": self.description, "Parameters": parameters}]}
 
     def get_template(self, **given: Any) -> Any:
         assert given == {"StackName": "one", "TemplateStage": "Original"}
         return {"TemplateBody": self.template}
 
 
+@pytest.mark.parametrize("description", ["Slipway: x", "a stack of the team's own app"])
 @pytest.mark.parametrize("body", [TABLE, yaml.safe_dump(TABLE)])
-def test_the_deployed_stack_has_its_template_and_parameters(body: Any) -> None:
-    before = deployed_template("one", lambda service: {"cloudformation": Cloud(body, {"A": "b"})}[service])
+def test_the_deployed_stack_has_its_template_and_parameters(body: Any, description: str) -> None:
+    cloud = Cloud(body, {"A": "b"}, description)
+    before = deployed_template("one", lambda service: {"cloudformation": cloud}[service])
 
     assert (before.template, before.values) == (TABLE, {"A": "b"})
 
