@@ -8,10 +8,10 @@ the law in words:
     from slipway.rules import Finding, Resolution, error
 
     @error
-    def endpoints_stay_in_the_vpc(resolution: Resolution) -> Iterator[Finding]:
-        \"\"\"Our endpoints run in a VPC of our own.\"\"\"
-        if resolution.deployment.security.vpc is None:
-            yield Finding("security.vpc", "is not set", "name our VPC and its private subnets")
+    def callers_are_known(resolution: Resolution) -> Iterator[Finding]:
+        \"\"\"Callers sign with AWS credentials.\"\"\"
+        if resolution.deployment.api.auth != "iam":
+            yield Finding("api.auth", f"is {resolution.deployment.api.auth}", "use iam")
 """
 
 from llm_hosting.deployment.finding import Finding

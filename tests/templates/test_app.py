@@ -30,10 +30,10 @@ RULES = """
 from slipway.rules import Finding, warning
 
 @warning
-def endpoints_stay_in_our_vpc(resolution):
-    \"\"\"Our endpoints run in the VPC of the platform team.\"\"\"
-    if resolution.deployment.security.vpc is None:
-        yield Finding("security.vpc", "is not set", "name our VPC")
+def endpoints_scale_out(resolution):
+    \"\"\"An endpoint may grow to two instances.\"\"\"
+    if resolution.deployment.hosting.instance_count.max < 2:
+        yield Finding("hosting.instance_count.max", "is 1", "allow 2")
 """
 
 
@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_synth_uses_the_rows_and_rules_of_its_project(project: Path, tmp_path: Path) -> None:
     result = run("own,newer", tmp_path / "out", project)
     assert result.returncode == 0, result.stderr
-    assert result.stderr.count("  warning   security.vpc: is not set; name our VPC.") == 2
+    assert result.stderr.count("  warning   hosting.instance_count.max: is 1; allow 2.") == 2
     assert (
         result.stderr.count("0.99.1-gpu-py313-cu131-ubuntu26.04-sagemaker' is newer than the catalog: its facts") == 1
     )

@@ -49,19 +49,26 @@ def test_the_pages_files_are_used_and_shown_as_yours(tmp_path: Path, capsys: pyt
             "Qwen/Qwen3-4B (catalog/models.json)",
             "vllm 0.99.0 (catalog/engines/vllm.json)",
             "ml.g6.2xlarge (catalog/instances.json)",
-            "rule endpoints-stay-in-our-vpc (rules.py)",
             "rule instances-stay-cheap (rules.py)",
+            "rule callers-are-known (rules.py)",
         ]
         assert report["image"] == "vllm:0.99.0-gpu-py313-cu131-ubuntu24.04-sagemaker"
         assert report["figures"][0]["usd_per_hour"] == 0.98
-        assert {"endpoints-stay-in-our-vpc", "version-is-in-catalog"} & {
-            each["rule"] for each in report["findings"]
-        } == {"endpoints-stay-in-our-vpc"}
+        assert report["verdict"] == "ready"
         page = checked(tmp_path, DEPLOYMENT.replace("ml.g6.2xlarge", "ml.g99.2xlarge"), capsys)
         assert re.search(r"yours +Qwen/Qwen3-4B \(catalog/models.json\), vllm 0.99.0", page)
-        assert re.search(r"refused +endpoints-stay-in-our-vpc\n +security.vpc: is not set.", page)
-        assert "instances-stay-cheap: More than 5 USD an hour" in page
+        assert "instances-stay-cheap: No instance costs more than 5 USD an hour." in page
         assert "1 x NVIDIA L99" in page
+
+
+@pytest.mark.parametrize(("name", "refused"), [("qwen3-4b", []), ("bloom-176b", ["instances-stay-cheap"])])
+def test_the_pages_rule_refuses_only_what_breaks_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, refused: list[str]
+) -> None:
+    with own_project(tmp_path, {}, RULES):
+        text = (HOME / "deployments" / f"{name}.yaml").read_text()
+        report: dict[str, Any] = json.loads(checked(tmp_path, text, capsys, as_json=True))
+    assert [each["rule"] for each in report["findings"] if each["level"] == "error"] == refused
 
 
 def test_rows_and_rules_are_those_around_the_file(
