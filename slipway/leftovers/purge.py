@@ -13,7 +13,7 @@ from slipway.leftovers.search import RemovalError, find, find_left
 from slipway.shared.aws_clients import Clients, clients_in
 from slipway.shared.aws_errors import sentence
 from slipway.shared.terminal import NoTerminalError, ask_on_terminal
-from slipway.stack.deployed_stack import UnknownStackError, existing_stack
+from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, existing_stack
 
 _SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
 
@@ -55,7 +55,7 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     if stack is None:
         resources, unknown = find(deployment, clients)
     else:
-        _demand_settled(deployment, stack.status)
+        _demand_settled(stack)
         resources = find_left(stack)
     region, account = clients("sts").meta.region_name, clients("sts").get_caller_identity()["Account"]
     where = f"in {region} of account {account}"
@@ -63,11 +63,10 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
         print(f"not removed, because Slipway does not create this kind of resource: {arn}")
     earlier = f"earlier stacks and updates of {deployment}" if stack else deployment
     if not resources:
-        why = (
-            f"its own resources go after `slipway destroy {deployment}`"
-            if stack
-            else f"nothing there has the tag {DEPLOYMENT_TAG}={deployment}"
-        )
+        why = f"nothing there has the tag {DEPLOYMENT_TAG}={deployment}"
+        if stack:
+            end = "you remove it from your app, and deploy" if stack.service else f"`slipway destroy {deployment}`"
+            why = f"its own resources go after {end}"
         print(f"Nothing of {earlier} is left {where}: {why}.")
         return 0
     print(f"Left of {earlier} {where}{', whose stack stays' if stack else ''}:\n")
@@ -83,17 +82,18 @@ def _purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) 
     return 0
 
 
-def _demand_settled(deployment: str, status: str) -> None:
+def _demand_settled(stack: DeployedStack) -> None:
     """Raise PurgeError during an update and after a failed update.
 
     An update needs resources that no endpoint uses yet, and a failed update may continue or roll back.
     """
+    name, status = stack.stack_name, stack.status
     if status.endswith("IN_PROGRESS"):
-        raise PurgeError(f"The stack {deployment} is {status}; wait until CloudFormation is done.")
+        raise PurgeError(f"The stack {name} is {status}; wait until CloudFormation is done.")
     if status not in _SETTLED:
-        raise PurgeError(
-            f"The stack {deployment} still exists ({status}); destroy it first: slipway destroy {deployment}"
-        )
+        if stack.service:
+            raise PurgeError(f"Your stack {name} is {status}; deploy your app, and then purge {stack.name}.")
+        raise PurgeError(f"The stack {name} still exists ({status}); destroy it first: slipway destroy {name}")
 
 
 def show(resources: Sequence[RetainedResource]) -> None:

@@ -190,6 +190,23 @@ class Account:
         return bool(whole and self.tables[TABLE]["TableStatus"] == "ACTIVE")
 
 
+class WithService(Account):
+    """The same with the service `services-chat` in a team's own stack, which left nothing behind."""
+
+    def describe_stacks(self, StackName: str) -> Any:
+        raise refusal("DescribeStacks", "ValidationError", f"Stack with id {StackName} does not exist")
+
+    def _describe_stacks(self) -> Iterator[Any]:
+        output = {"OutputKey": "A", "OutputValue": "services-chat", "Description": self.description}
+        yield {"Stacks": [{"StackName": "services", "StackStatus": self.stack, "Outputs": [output]}]}
+
+    def _list_stack_resources(self, StackName: str) -> Iterator[Any]:
+        yield {"StackResourceSummaries": []}
+
+    def _get_resources(self, TagFilters: Any) -> Iterator[Any]:
+        yield {"ResourceTagMappingList": []}
+
+
 @dataclass
 class Person:
     """Types the same at every prompt."""
@@ -259,6 +276,20 @@ def test_values_of_keys_go_with_a_stack_that_is_gone_and_never_before() -> None:
     assert living.keys
     assert purge("chat", account := Account(arns=arns), None) == 0
     assert not account.keys
+
+
+@pytest.mark.parametrize("status", ["DELETE_FAILED", "ROLLBACK_COMPLETE"])
+def test_nothing_of_a_service_is_removed_while_its_stack_has_failed(
+    status: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert purge("services-chat", WithService(stack=status), None) == 1
+    said = f"Your stack services is {status}; deploy your app, and then purge services-chat.\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_service_goes_with_its_part_of_the_app(capsys: pytest.CaptureFixture[str]) -> None:
+    assert purge("services-chat", WithService(stack="CREATE_COMPLETE", arns=[]), None) == 0
+    assert "its own resources go after you remove it from your app, and deploy." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("status", ["DELETE_FAILED", "ROLLBACK_COMPLETE"])
