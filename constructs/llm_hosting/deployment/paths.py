@@ -29,7 +29,8 @@ def find(name: str, folder: Path) -> Path:
     near = next((found for each in meant for found in difflib.get_close_matches(each, known, n=1)), None)
     advice = f" Did you mean {near}?" if near else ""
     if "/" in name or name.endswith((".yaml", ".yml")):
-        raise UnknownDeploymentError(f"There is no file {name!r}.{advice}")
+        where = "" if os.path.isabs(name) else f" in {Path.cwd()}"
+        raise UnknownDeploymentError(f"There is no file {name!r}{where}.{advice}")
     problem = f"There is no deployment {name!r}.{advice}" if name else "No deployment is named."
     if not known:
         place = "run this in a folder that `slipway init` has made"
