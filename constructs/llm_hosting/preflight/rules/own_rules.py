@@ -1,5 +1,6 @@
 """Rules of the user's project: its rules.py, which runs beside our rules."""
 
+import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +34,7 @@ def own_rules() -> tuple[Rule[Resolution], ...]:
     for rule in OWN:
         if rule.id in others:
             line = rule.law.__code__.co_firstlineno
-            raise RulesError(f"{FILE}, line {line}: {rule.id} is {others[rule.id]} already; rename the function.")
+            raise _error(line, f"{rule.id} is {others[rule.id]} already; rename the function")
         others[rule.id] = "a rule of this file"
     return tuple(replace(rule, law=_guarded(rule.law)) for rule in OWN)
 
@@ -47,12 +48,14 @@ def _run(path: Path) -> None:
     spec = spec_from_file_location("rules_of_project", path)
     assert spec
     assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
     try:
-        spec.loader.exec_module(module_from_spec(spec))
+        spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise RulesError(f"{FILE}, line {error.lineno}: {error.msg}.") from error
+        raise _error(error.lineno, error.msg) from error
     except (Exception, SystemExit) as error:
-        raise RulesError(f"{FILE}, line {_line(error, path)}: {_said(error)}.") from error
+        raise _error(_line(error, path), _said(error)) from error
 
 
 def _guarded(law: Law[Resolution]) -> Law[Resolution]:
@@ -61,20 +64,27 @@ def _guarded(law: Law[Resolution]) -> Law[Resolution]:
 
     @wraps(law)
     def guarded(resolution: Resolution) -> Iterator[Finding]:
+        first = law.__code__.co_firstlineno
         try:
             findings = list(law(resolution))
-        except Exception as error:
-            line = _line(error, place) or law.__code__.co_firstlineno
-            raise RulesError(f"{FILE}, line {line}: the rule {law.__name__} failed: {_said(error)}.") from error
+        except (Exception, SystemExit) as error:
+            line = _line(error, place) or first
+            raise _error(line, f"the rule {law.__name__} failed: {_said(error)}") from error
         for each in findings:
             if not isinstance(each, Finding):
-                line = law.__code__.co_firstlineno
-                raise RulesError(
-                    f"{FILE}, line {line}: the rule {law.__name__} yields {each!r}; yield Finding(field, problem, fix)."
-                )
+                raise _error(first, f"the rule {law.__name__} yields {each!r}; yield Finding(field, problem, fix)")
+            if wrong := [name for name, value in vars(each).items() if not isinstance(value, str)]:
+                problem = f"{wrong[0]} {getattr(each, wrong[0])!r}; use a text"
+                raise _error(first, f"the rule {law.__name__} yields a finding with the {problem}")
             yield each
 
     return guarded
+
+
+def _error(line: int | None, problem: str) -> RulesError:
+    """Return the error with its place; the problem may have several lines."""
+    place = f"{FILE}, line {line}" if line else FILE
+    return RulesError(f"{place}: {' '.join(problem.split())}.")
 
 
 def _line(error: BaseException, path: Path) -> int | None:

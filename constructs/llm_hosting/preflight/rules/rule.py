@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from inspect import isfunction
 from typing import Generic, TypeVar
 
 from ...deployment.finding import Finding, Level
@@ -49,6 +50,8 @@ class Rules(list[Rule[Judged]]):
         return self._add(law, "note")
 
     def _add(self, law: Law[Judged], level: Level) -> Rule[Judged]:
+        if not isfunction(law):
+            raise TypeError(f"@{level} takes a function, not {law!r}")
         rule = Rule(law.__name__.replace("_", "-"), level, law)
         self.append(rule)
         return rule

@@ -39,6 +39,14 @@ def test_a_rule_of_the_project_is_silenced_like_ours(tmp_path: Path) -> None:
         assert not found & {"our-own-law", "silenced-rules-exist"}
 
 
+def test_rules_may_use_dataclasses_with_postponed_annotations(tmp_path: Path) -> None:
+    limits = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Most:\n    usd: int\n"
+    )
+    with own_project(tmp_path, {}, limits + rule()):
+        assert len(own_rules()) == 1
+
+
 def test_an_error_of_the_project_can_not_be_silenced(tmp_path: Path) -> None:
     with own_project(tmp_path, {}, rule(level="error")):
         found = {each.rule for each in findings({"preflight": {"silenced": {"our-own-law": "we know this"}}})}
@@ -60,6 +68,17 @@ def test_an_error_of_the_project_can_not_be_silenced(tmp_path: Path) -> None:
         (
             rule().replace("our_own_law", "fleet_law").replace("fleet_law", "image_is_pinned"),
             "rules.py, line 3: image-is-pinned is a rule of Slipway already; rename the function.",
+        ),
+        (HEAD + "@error\nclass Ours:\n    pass\n", "rules.py, line 2: TypeError: @error takes a function, not <class"),
+        (
+            rule('yield Finding("api", 3, None)'),
+            "rules.py, line 3: the rule our_own_law yields a finding with the problem 3; use a text.",
+        ),
+        (rule("raise SystemExit(3)"), "rules.py, line 6: the rule our_own_law failed: SystemExit: 3."),
+        ("\0", "rules.py: "),
+        (
+            rule("raise ValueError('one\\n  two')"),
+            "rules.py, line 6: the rule our_own_law failed: ValueError: one two.",
         ),
         (rule() + RULE.format(level="note", body=YIELDS), "our-own-law is a rule of this file already; rename the"),
     ],
