@@ -1,5 +1,6 @@
 """Instance types: SageMaker's types for endpoints, and EC2's own names for the same hardware."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -120,9 +121,24 @@ def types_for(*, on_machines: bool) -> dict[str, InstanceType]:
 @kept_for_project
 def _data() -> dict[str, Any]:
     data = layers.read(FILE)
+    for name, problem in _misplaced(data["instances"], data["of_ec2_alone"]):
+        raise layers.refuse(FILE, name, "", problem)
     for section in ("instances", "of_ec2_alone"):
         rows = {name: {**row, "type": name} for name, row in data[section].items()}
         layers.demand_types(FILE, rows, InstanceType)
     for column, problem in problems(data["machines"], MachinePrices):
         raise layers.refuse(FILE, "machines", column, problem)
     return data
+
+
+def _misplaced(of_endpoints: Collection[str], of_ec2_alone: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield each row that is in the wrong section, and the place of its columns."""
+    for name in of_endpoints:
+        if not name.startswith("ml."):
+            price = f"its price on EC2 is ec2_usd_per_hour of ml.{name}"
+            yield name, f"is EC2's name: {price}, and a type that endpoints lack belongs to of_ec2_alone"
+    for name in of_ec2_alone:
+        if name.startswith("ml."):
+            yield name, "is a name of endpoints, which belongs to instances"
+        elif f"ml.{name}" in of_endpoints:
+            yield name, f"is a type of endpoints, too: its price on EC2 is ec2_usd_per_hour of ml.{name} in instances"

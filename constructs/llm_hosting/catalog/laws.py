@@ -42,6 +42,7 @@ _QUANTIZED_BYTES = {
     "int8": (1.0, 1.2),
 }
 _TABLES = {"vllm", "sglang", "tgi", "tgi-neuronx", "lmi-neuronx", "lmi-tensorrt-llm", "transformers"}
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 
 
@@ -51,7 +52,9 @@ def demand_own_rows() -> None:
     own = layers.own_files()
     for file in own:
         if file == INSTANCES_FILE:
-            machine_prices()
+            prices = machine_prices()
+            for column, problem in _problems_of_numbers(prices, *vars(prices)):
+                raise layers.refuse(file, "machines", column, problem)
             for instance in (instances() | ec2_instances()).values():
                 _demand(file, instance.type, problems_of_instance(instance))
         elif file == MODELS_FILE.name:
@@ -81,6 +84,8 @@ def problems_of_version(version: EngineVersion) -> Iterator[Problem]:
         yield "tag", f"{tag!r} is not the tag of an image; use letters, digits, '.', '-' and '_'"
     if any(each is not version and _image(each) == _image(version) for each in known.versions.values() if tag):
         yield "tag", f"{tag!r} is there twice; lay columns over the row that has it"
+    if not _names(tag, version.label) and _tags_name_versions(version):
+        yield "tag", f"{tag!r} does not name the version {version.label}"
     if named and version.cuda != float(f"{named[1]}.{named[2]}"):
         yield "cuda", f"{version.cuda} is not the tag's {named[1]}.{named[2]}"
     elif (version.cuda is not None) != (version.platform == "gpu"):
@@ -95,7 +100,25 @@ def problems_of_version(version: EngineVersion) -> Iterator[Problem]:
         yield "constants", "SERVING_ENGINE belongs to versions with settings_in archive, and to no other"
     if version.settings_in == "archive" and known.server != "djl":
         yield "settings_in", f"{known.server} reads its settings from the environment"
+    yield from _problems_of_numbers(version)
     yield from _problems_of_variables(version)
+
+
+def _tags_name_versions(version: EngineVersion) -> bool:
+    """Whether all tags that we know of labels of this form, in this repository, hold the numbers of their labels."""
+    known, file = engine(version.engine), f"engines/{version.engine}.json"
+    alike = [
+        each
+        for each in known.versions.values()
+        if (each.repository, _NUMBER.sub("N", each.label)) == (version.repository, _NUMBER.sub("N", version.label))
+        and not layers.own_file(file, each.label)
+    ]
+    return bool(alike) and all(_names(each.tag or "", each.label) for each in alike)
+
+
+def _names(tag: str, label: str) -> bool:
+    in_tag = _NUMBER.findall(tag)
+    return all(any(f"{each}.".startswith(f"{number}.") for each in in_tag) for number in _NUMBER.findall(label))
 
 
 def _image(version: EngineVersion) -> tuple[str, str | None]:
@@ -134,8 +157,7 @@ def problems_of_instance(instance: InstanceType) -> Iterator[Problem]:
     """Yield what contradicts itself in an instance type."""
     if not re.fullmatch(r"(ml\.)?[a-z0-9-]+\.[a-z0-9-]+", instance.type):
         yield "", "is not the name of an instance type, such as ml.g6.2xlarge or c7a.large"
-    if instance.vcpu < 1:
-        yield "vcpu", "must be 1 or more"
+    yield from _problems_of_numbers(instance, "accelerator_count", "local_nvme_in_gb")
     if instance.memory_in_gib < instance.vcpu:
         yield "memory_in_gib", f"{instance.memory_in_gib:g} is less than 1 for each vCPU; the unit is GiB of the host"
     for columns, is_needed, kinds in (
@@ -152,10 +174,13 @@ def problems_of_instance(instance: InstanceType) -> Iterator[Problem]:
     has_disk = instance.local_nvme_in_gb
     if None not in (instance.volume_size_allowed, has_disk) and instance.volume_size_allowed == bool(has_disk):
         yield "volume_size_allowed", "must be true without an own disk (local_nvme_in_gb), and false with one"
-    for column in ("usd_per_hour", "ec2_usd_per_hour"):
-        price = getattr(instance, column)
-        if price is not None and price <= 0:
-            yield column, f"{price:g} is not a price; use more than 0, or null if it is not known"
+
+
+def _problems_of_numbers(row: object, *may_be_0: str) -> Iterator[Problem]:
+    for column, value in vars(row).items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and (value < 0 or (value == 0 and column not in may_be_0)):
+            yield column, f"{value:g} is not allowed; use {'0 or more' if column in may_be_0 else 'more than 0'}"
 
 
 def problems_of_model(shape: ModelShape) -> Iterator[Problem]:
@@ -171,7 +196,8 @@ def problems_of_model(shape: ModelShape) -> Iterator[Problem]:
             yield column, f"{value!r} is not allowed; use {', '.join(sorted(allowed))} or null"
     if unknown := sorted(shape.needs.keys() - _TABLES):
         yield "needs", f"{unknown[0]!r} is not a table; use {', '.join(sorted(_TABLES))}"
-    if not shape.parameters_in_billions or shape.parameters_in_billions < 0:
+    yield from _problems_of_numbers(shape, "layers_with_window")
+    if not shape.parameters_in_billions:
         yield "parameters_in_billions", "must be more than 0; only a lock file may lack it"
         return
     if shape.context is not None and shape.context < 512:

@@ -1,9 +1,11 @@
 """Reads the files of the catalog, with the rows of the user's project laid over ours."""
 
+import contextlib
 import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ _SECTIONS: Mapping[str, Mapping[str, type]] = {
 }
 _SECTIONS_OF_ENGINE: Mapping[str, type] = {"versions": dict}
 _DATE = re.compile(r"20\d\d-[01]\d(-[0-3]\d)?")
+_FIRST_ZONE = timedelta(hours=14)  # a day begins so long before it does in UTC
 
 
 class CatalogError(ProjectError):
@@ -115,9 +118,20 @@ def _own(path: Path, name: str) -> Data:
     for section in sections(name).keys() & data.keys():
         if problem := _problem_of_rows(name, section, data[section]):
             raise CatalogError(f"{place}: {section}: {problem}.")
-    if not data.get("source") or not _DATE.fullmatch(data.get("as_of", "")):
+    if not data.get("source") or not (day := _day(data.get("as_of", ""))):
         raise CatalogError(f"{place}: set source, a text, and as_of, the date of the facts such as 2026-11-20.")
+    if day > (datetime.now(UTC) + _FIRST_ZONE).date():
+        raise CatalogError(
+            f"{place}: as_of: {data['as_of']} is in the future; use the day on which you read the facts."
+        )
     return data
+
+
+def _day(as_of: str) -> date | None:
+    """Return the day, the first of a month without a day; None = the text is no date."""
+    with contextlib.suppress(ValueError):
+        return date.fromisoformat(f"{as_of}-01"[:10]) if _DATE.fullmatch(as_of) else None
+    return None
 
 
 def _problem_of_rows(name: str, section: str, rows: Any) -> str:

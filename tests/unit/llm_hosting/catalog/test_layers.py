@@ -159,7 +159,27 @@ def test_another_project_forgets_the_rows_of_the_first(tmp_path: Path) -> None:
         (models(kv_heads=5), "catalog/models.json: me/mine: kv_heads: 5 does not divide heads, 32."),
         (models(weights_in_gb=140), "weights_in_gb: 140 GB for 7 billion parameters in bf16 should be 13.6 to 14.7."),
         (types(vcpu="8"), "catalog/instances.json: ml.g99.2xlarge: vcpu: '8' is not allowed; use a whole number."),
-        (types(usd_per_hour=-1), "catalog/instances.json: ml.g99.2xlarge: usd_per_hour: -1 is not a price; use more"),
+        (types(usd_per_hour=-1), "catalog/instances.json: ml.g99.2xlarge: usd_per_hour: -1 is not allowed; use more"),
+        (types(accelerator_memory_in_mib=-1), "accelerator_memory_in_mib: -1 is not allowed; use more than 0."),
+        (types(local_nvme_in_gb=-1), "local_nvme_in_gb: -1 is not allowed; use 0 or more."),
+        (models(layers=-1), "me/mine: layers: -1 is not allowed; use more than 0."),
+        (models(layers=0), "me/mine: layers: 0 is not allowed; use more than 0."),
+        ({"instances.json": {"machines": {"address_usd_per_hour": -1}}}, "machines: address_usd_per_hour: -1 is not"),
+        (versions(tag=TAG.replace("0.99.0", "0.98.0")), "sagemaker' does not name the version 0.99.0."),
+        ({"models.json": {"as_of": "2099-01-01"}}, "catalog/models.json: as_of: 2099-01-01 is in the future; use"),
+        ({"models.json": {"as_of": "2026-19-01"}}, "catalog/models.json: set source, a text, and as_of, the date"),
+        (
+            {"instances.json": {"instances": {"g6.2xlarge": {"ec2_usd_per_hour": 0.5}}}},
+            "catalog/instances.json: g6.2xlarge: is EC2's name: its price on EC2 is ec2_usd_per_hour of ml.g6.2xlarge,",
+        ),
+        (
+            {"instances.json": {"of_ec2_alone": {"c5.xlarge": {"usd_per_hour": 0.1}}}},
+            "c5.xlarge: is a type of endpoints, too: its price on EC2 is ec2_usd_per_hour of ml.c5.xlarge in",
+        ),
+        (
+            {"instances.json": {"of_ec2_alone": {"ml.c5.xlarge": {"usd_per_hour": 0.1}}}},
+            "ml.c5.xlarge: is a name of endpoints, which belongs to instances.",
+        ),
         (
             types(compute_capability=None),
             "ml.g99.2xlarge: compute_capability: types of kind gpu have it, and no other.",
