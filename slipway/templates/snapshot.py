@@ -101,5 +101,5 @@ def _accepted(snapshot: Snapshot) -> str:
         return f"{name}: {file} is the template already."
     snapshot.accept()
     if snapshot.accepted is None:
-        return f"{name}: wrote {file}, the accepted template: {len(snapshot.template['Resources'])} resources."
+        return f"{name}: wrote {file}, the accepted template: {len(snapshot.template.get('Resources', ()))} resources."
     return f"{snapshot.meaning}\n\nWrote {file}."
