@@ -183,7 +183,9 @@ def _shared(placement: Placement) -> str:
         return ""
     of_all = "" if degree == devices else f" of {devices}"
     on = f" on each of {degree}{of_all} accelerators" if degree > 1 else f" on one of {devices} accelerators"
-    if degree == devices or shape is None or any(heads_divide(shape, more) for more in range(degree + 1, devices + 1)):
+    if degree == devices or shape is None or shape.heads is None:
+        return on
+    if any(heads_divide(shape, more) for more in range(degree + 1, devices + 1)):
         return on
     groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads != shape.heads else ""
     return f"{on}, because the model's {shape.heads} heads{groups} can't be divided by more"
