@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .assembly import Stack
+from .interpreters import environments
 from .template_checks import api_requests, emulated_properties
 
 
@@ -17,14 +18,16 @@ class RefusedTemplateError(Exception):
 def check(*stacks: Stack) -> None:
     """Check for properties that the emulator would ignore, requests that AWS would refuse, and findings of cfn-lint.
 
-    All stacks must be in one region. An unchanged template is linted only once. Raises RefusedTemplateError.
+    All stacks must be in one region. An unchanged template is linted only once. Raises RefusedTemplateError, and
+    EnvironmentUnavailableError without the local cloud's packages.
     """
+    models = environments.CLOUD.packages() / "botocore" / "data"  # the user's boto3 may be older than our templates
     for stack in stacks:
         if ignored := emulated_properties.findings(stack.template):
             raise RefusedTemplateError(
                 f"{stack.name} uses what the local cloud does not emulate:\n  " + "\n  ".join(ignored)
             )
-        if refused := api_requests.findings(stack.template, stack.region):
+        if refused := api_requests.findings(stack.template, stack.region, models):
             raise RefusedTemplateError(f"{stack.name} asks for what AWS refuses:\n  " + "\n  ".join(refused))
     new = [each for each in stacks if not (_stamp(each).is_file() and _stamp(each).read_text() == _digest(each))]
     if new:  # together, since cfn-lint takes seconds to start

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -60,6 +61,10 @@ class Environment:
         with suppress(OSError):  # in a cache that can only be read
             _stamp(folder).touch()  # when it was used last
         return _python(folder)
+
+    def packages(self) -> Path:
+        """Return the folder with the packages. Raises EnvironmentUnavailableError."""
+        return Path(sysconfig.get_path("purelib", "venv", {"base": str(self.python().parents[1])}))
 
     def _of_checkout(self) -> Path:
         folder = HOME / f".venv-{self.name}"

@@ -6,6 +6,7 @@ only when the resource is created. For the types below, the names of properties 
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from botocore.loaders import Loader
@@ -56,19 +57,22 @@ _TARGET = "ScalingTargetId"
 _TARGET_MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
 
-def findings(template: dict[str, Any], region: str) -> list[str]:
-    """One sentence for each member that is missing, unknown, of a wrong type or out of range."""
+def findings(template: dict[str, Any], region: str, models: Path | None = None) -> list[str]:
+    """One sentence for each member that is missing, unknown, of a wrong type or out of range.
+
+    models: the folder of botocore's service models; None = those of this Python.
+    """
     found = (
         f"{logical_id} ({resource['Type']}): {problem}."
         for logical_id, resource in template["Resources"].items()
         if resource["Type"] in TYPES
         for properties in resolve(resource.get("Properties", {}), template, region)
-        for problem in problems(resource["Type"], properties)
+        for problem in problems(resource["Type"], properties, models)
     )
     return list(dict.fromkeys(found))
 
 
-def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
+def problems(resource_type: str, properties: dict[str, Any], models: Path | None = None) -> Iterator[str]:
     """The problems of the resolved properties of a type in `TYPES`."""
     requests = TYPES[resource_type]
     properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
@@ -77,10 +81,10 @@ def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
         properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
     if requests.tagged and (tags := properties.pop("Tags", None)):
         properties["TagSpecifications"] = [{"ResourceType": requests.tagged, "Tags": tags}]
-    shapes = {operation: input_shape(requests.service, operation) for operation in requests.operations}
+    shapes = {operation: input_shape(requests.service, operation, models) for operation in requests.operations}
     for name in properties:
         if not any(member_of(name, shape) in shape.members for shape in shapes.values()):
-            yield f"{' and '.join(shapes)} know no {name}"
+            yield f"{' and '.join(shapes)} {'know' if len(shapes) > 1 else 'knows'} no {name}"
     for operation, shape in shapes.items():
         taken = {name: value for name, value in properties.items() if member_of(name, shape) in shape.members}
         request = _fitted(taken, shape)
@@ -90,9 +94,10 @@ def problems(resource_type: str, properties: dict[str, Any]) -> Iterator[str]:
 
 
 @cache
-def input_shape(service: str, operation: str) -> Any:
-    """The shape of an operation's request, from botocore's service model."""
-    return ServiceModel(Loader().load_service_model(service, "service-2")).operation_model(operation).input_shape
+def input_shape(service: str, operation: str, models: Path | None = None) -> Any:
+    """The shape of an operation's request, from botocore's service model in the folder `models`."""
+    loader = Loader([str(models)], include_default_search_paths=False) if models else Loader()
+    return ServiceModel(loader.load_service_model(service, "service-2")).operation_model(operation).input_shape
 
 
 def member_of(name: str, shape: Any) -> str:

@@ -62,9 +62,20 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 @pytest.fixture(scope="session")
 def shell(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Shell:
     """A shell beside an activated environment with the wheel; caches are empty but for downloaded packages."""
-    folder = tmp_path_factory.mktemp("user")
+    return _shell(release, tmp_path_factory.mktemp("user"))
+
+
+@pytest.fixture(scope="session")
+def shell_of_the_oldest(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell whose environment has the oldest version of each package of which we name a range."""
+    oldest = ("--resolution", "lowest-direct", "--requirements", str(ROOT / "pyproject.toml"))
+    return _shell(release, tmp_path_factory.mktemp("user-of-the-oldest"), *oldest)
+
+
+def _shell(release: Release, folder: Path, *arguments: str) -> Shell:
+    """Make an environment with the wheel. arguments: more of them for the installer."""
     subprocess.run(["uv", "venv", "--quiet", str(folder / "env")], check=True)
-    install = ["uv", "pip", "install", "--quiet", "--python", str(folder / "env"), str(release.wheel)]
+    install = ["uv", "pip", "install", "--quiet", "--python", str(folder / "env"), *arguments, str(release.wheel)]
     subprocess.run(install, check=True, cwd=folder)
     (folder / "tools").mkdir()
     (folder / "tools/uv").symlink_to(str(shutil.which("uv")))  # uv alone: the checkout's commands stand beside it

@@ -38,7 +38,8 @@ def test_a_new_project_fits(project: Shell) -> None:
     assert project.run("slipway", "check", "chat").startswith(" READY  chat: ")
 
 
-def test_it_answers_on_this_machine(project: Shell) -> None:
+def served(project: Shell, *commands: str) -> str:
+    """Run `slipway local chat` and, while it answers, commands in a shell with its variables; return all output."""
     port = free_port()
     with project.popen("slipway", "local", "chat", "--port", str(port)) as process:
         assert process.stdout
@@ -47,17 +48,32 @@ def test_it_answers_on_this_machine(project: Shell) -> None:
             printed += line
             if line.startswith("Ctrl-C stops it"):
                 break
+        else:
+            pytest.fail(printed)
         try:
             variables = project.run("slipway", "env", "--port", str(port))
-            verified = project.run("bash", "-ec", f"{variables}\nslipway verify chat 2>&1")
+            printed += project.run("bash", "-ec", "\n".join((variables, *commands)))
         finally:
             process.send_signal(signal.SIGINT)
             printed += process.stdout.read()
+    assert process.returncode == 0, printed
+    return printed
+
+
+def test_it_answers_on_this_machine(project: Shell) -> None:
+    printed = served(project, "slipway verify chat 2>&1")
     assert "  answer    200: " in printed
     assert f"The local cloud's packages go into {project.variables['XDG_CACHE_HOME']}/slipway/cloud-" in printed
-    assert "POST /jobs" in verified
-    assert "FAILED" not in verified
-    assert process.returncode == 0, printed
+    assert "POST /jobs" in printed
+    assert "FAILED" not in printed
+
+
+def test_it_answers_beside_the_oldest_packages_that_we_allow(shell_of_the_oldest: Shell) -> None:
+    shell_of_the_oldest.run("slipway", "init")
+    printed = served(shell_of_the_oldest, "slipway verify chat 2>&1", "slipway diff chat --against stack 2>&1")
+    assert "  answer    200: " in printed
+    assert "FAILED" not in printed
+    assert ": nothing changes" in printed
 
 
 def test_a_change_is_told_and_a_changed_template_fails_the_projects_own_test(project: Shell) -> None:

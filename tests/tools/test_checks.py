@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from botocore.loaders import Loader
 
 from local_cloud.assembly import Stack
 from local_cloud.checks import RefusedTemplateError, check
+from local_cloud.template_checks.api_requests import input_shape
 from support.templates.template_parts import Template, all_of, properties
 
 
@@ -53,4 +55,12 @@ def test_a_template_that_the_emulator_would_accept_silently_is_refused(
 
 
 def test_what_we_deploy_passes(stacks: dict[str, Stack]) -> None:
+    check(stacks["gpt2"])
+
+
+def test_the_users_botocore_does_not_decide(
+    stacks: dict[str, Stack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    input_shape.cache_clear()
+    monkeypatch.setattr(Loader, "BUILTIN_DATA_PATH", str(tmp_path))
     check(stacks["gpt2"])

@@ -134,10 +134,7 @@ def extend_resource_type(
 
 
 def demand_required_members() -> None:
-    """Refuse resources of our own types that lack a required member, also in templates that `checks` has not seen.
-
-    Nothing else is refused here: MiniStack's botocore is older than the one that `checks` uses.
-    """
+    """Refuse resources of our own types that lack a required member, also in templates that `checks` has not seen."""
     for name in _own_types:
         extend_resource_type(name, check=functools.partial(_refuse_incomplete, name))
 

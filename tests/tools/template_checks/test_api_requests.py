@@ -135,7 +135,7 @@ def unknown_property_of_an_instance(template: Template) -> None:
         (unknown_tokens, "LaunchTemplateData.MetadataOptions.HttpTokens: 'demanded'"),
         (security_group_by_another_name, 'LaunchTemplateData.NetworkInterfaces[0]: "SecurityGroupIds"'),
         (tag_without_a_list, "Invalid type for parameter TagSpecifications[0].Tags"),
-        (unknown_property_of_an_instance, "RunInstances know no InstanceCount"),
+        (unknown_property_of_an_instance, "RunInstances knows no InstanceCount"),
     ],
 )
 def test_what_ec2_refuses_is_named(
