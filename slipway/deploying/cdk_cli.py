@@ -10,8 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_hosting.home import HOME
-from slipway.shared.cdk_command import installation
+from slipway.shared.cdk_command import installation, tested_version
 
 
 class CdkCliError(Exception):
@@ -37,7 +36,7 @@ def find_cli(project: Path) -> CdkCli:
     command = shutil.which("cdk", path=f"{project / 'node_modules' / '.bin'}{os.pathsep}{search_path()}")
     if command is None:
         raise CdkCliError(f"The CDK CLI is missing: run `{installation(project)}` in {project}.")
-    found, least = _version(command, project), _tested_version()
+    found, least = _version(command, project), tested_version()
     if _numbers(found) < _numbers(least):
         raise CdkCliError(
             f"{command} is version {found}, and {least} or newer is needed: "
@@ -64,10 +63,6 @@ def _version(command: str, project: Path) -> str:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)[:3]]
-
-
-def _tested_version() -> str:
-    return str(json.loads((HOME / "package.json").read_text())["devDependencies"]["aws-cdk"])
 
 
 def search_path() -> str:

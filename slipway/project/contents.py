@@ -11,8 +11,9 @@ from llm_hosting.installed_version import installed_version
 
 FIRST_DEPLOYMENT = "deployments/chat.yaml"
 FLEET_SCHEMA = "fleets/schema.json"
+LOCK_OF_CDK_COMMAND = ("package-lock.json", ".npmrc")  # of our package.json, no other
 _SCHEMAS = ("deployments/schema.json", "deployments/overlay.schema.json", FLEET_SCHEMA)
-_SAME = {name: name for name in (*_SCHEMAS, "package.json", "package-lock.json", ".npmrc")}
+_SAME = {name: name for name in (*_SCHEMAS, "package.json", *LOCK_OF_CDK_COMMAND)}
 _OF_RELEASE = _SAME | {".github/role.yaml": "examples/github/role.yaml"}  # -> its place in HOME
 _SUFFIX = ".tmpl"  # keeps formatters, test runners and git from taking the templates for files of their own
 
@@ -25,7 +26,8 @@ def contents() -> dict[str, str]:
 
 
 def _templates(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:
-    versions = {"@slipway-aws@": installed_version(), "@aws-cdk-lib@": _tested("aws-cdk-lib")}
+    versions = {f"@{name}@": _tested(name) for name in ("aws-cdk-lib", "cdk-nag")}
+    versions["@slipway-aws@"] = installed_version()
     for each in folder.iterdir():
         name = f"{prefix}{each.name}"
         if each.is_dir():

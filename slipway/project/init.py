@@ -2,14 +2,15 @@
 
 import errno
 import os
+import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 from llm_hosting.deployment.paths import names
 from llm_hosting.file_errors import why
-from slipway.project.contents import FIRST_DEPLOYMENT, FLEET_SCHEMA, contents
+from slipway.project.contents import FIRST_DEPLOYMENT, FLEET_SCHEMA, LOCK_OF_CDK_COMMAND, contents
 from slipway.shared.cdk_command import installation
 from slipway.templates.snapshot import FOLDER as SNAPSHOTS
 
@@ -25,12 +26,17 @@ def run(folder: Path) -> int:
             del wanted[FIRST_DEPLOYMENT]
         if not (folder / "fleets").is_dir():
             del wanted[FLEET_SCHEMA]
+        own = folder / "package.json"
+        if os.path.lexists(own) and _text(own) != wanted["package.json"]:  # our lock would not fit it
+            wanted = {name: text for name, text in wanted.items() if name not in LOCK_OF_CDK_COMMAND}
         written = write_missing(folder, wanted)
     except OSError as error:
         print(f"{error.filename or folder} can't be written: {why(error)}; nothing was changed.", file=sys.stderr)
         return 2
     for name in wanted:
         print(f"  {'wrote' if name in written else 'kept '}  {name}")
+    if lacking := list(_lacking(folder, wanted, wanted.keys() - written)):
+        print("", *lacking, sep="\n")
     print("", *_next(folder), sep="\n")
     if not (folder / SNAPSHOTS).exists():
         print("\nBefore the first commit: `slipway snapshot` writes the templates with which CI's tests compare.")
@@ -60,6 +66,22 @@ def write_missing(folder: Path, wanted: Mapping[str, str]) -> list[str]:
             each.rmdir() if each.is_dir() else each.unlink()
         raise
     return written
+
+
+def _lacking(folder: Path, wanted: Mapping[str, str], kept: Set[str]) -> Iterator[str]:
+    """Return a line for each kept file on which the written ones rely in vain."""
+    if "requirements.txt" in kept:
+        text = _text(folder / "requirements.txt")
+        named = {name.lower().replace("_", "-") for name in re.findall(r"^[\w-]+", text, re.MULTILINE)}
+        pins = [line for line in wanted["requirements.txt"].splitlines() if not line.startswith("#")]
+        if lacking := [pin for pin in pins if pin.partition("==")[0] not in named]:
+            yield f"kept requirements.txt lacks {', '.join(lacking)}; add {'them' if len(lacking) > 1 else 'it'}"
+    if "app.py" in kept and "slipway" not in _text(folder / "app.py"):
+        yield "kept app.py makes no stack of Slipway; import create_app or LlmService from slipway"
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace") if path.exists() else ""  # a link may lead nowhere
 
 
 def _next(folder: Path) -> list[str]:

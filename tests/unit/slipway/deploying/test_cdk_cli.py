@@ -72,8 +72,7 @@ def test_a_machine_without_node_is_told_to_install_it(project: Path, monkeypatch
 
 
 def test_a_project_without_a_cli_is_told_to_install_it(project: Path) -> None:
-    (project / "package-lock.json").touch()
-    with pytest.raises(CdkCliError, match=f"^The CDK CLI is missing: run `npm ci` in {project}.$"):
+    with pytest.raises(CdkCliError, match=f"^The CDK CLI is missing: run `npm install --save-dev .+` in {project}.$"):
         find_cli(project)
 
 

@@ -100,15 +100,17 @@ def test_the_roles_name_the_place_of_their_template() -> None:
 def test_a_second_run_writes_only_what_is_missing(slipway: Slipway, tmp_path: Path) -> None:
     slipway("init")
     (tmp_path / "app.py").write_text("# ours\n")
-    (tmp_path / "README.md").unlink()
+    removed = ("README.md", "package-lock.json")
+    for name in removed:
+        (tmp_path / name).unlink()
     before = tree(tmp_path)
 
     status, out, _ = slipway("init")
 
     assert status == 0
-    assert re.findall("^  wrote  (.+)$", out, re.MULTILINE) == ["README.md"]
+    assert tuple(re.findall("^  wrote  (.+)$", out, re.MULTILINE)) == removed
     assert "  kept   app.py\n" in out
-    assert tree(tmp_path) == before | {"README.md": contents()["README.md"]}
+    assert tree(tmp_path) == before | {name: contents()[name] for name in removed}
 
 
 def test_a_project_with_a_deployment_of_its_own_gets_no_other(slipway: Slipway, tmp_path: Path) -> None:
@@ -119,6 +121,36 @@ def test_a_project_with_a_deployment_of_its_own_gets_no_other(slipway: Slipway, 
 
     assert not (tmp_path / "deployments" / "chat.yaml").exists()
     assert "slipway check answers " in out
+
+
+def test_a_kept_package_json_gets_no_lock_of_ours(slipway: Slipway, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"dependencies": {"react": "19"}}')
+    _, out, _ = slipway("init")
+    assert not {"package-lock.json", ".npmrc"} & files_in(tmp_path)
+    assert re.search(r"  npm install --save-dev aws-cdk@[\d.]+ && slipway deploy chat ", out)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "told"),
+    [
+        ("requirements.txt", contents()["requirements.txt"], ""),
+        (
+            "requirements.txt",
+            "Slipway_AWS[x]==0.0.9  # ours\naws-cdk-lib==2.1\ncdk-nag\n",
+            "lacks pytest==[0-9.]+; add it",
+        ),
+        ("requirements.txt", "boto3\n", "lacks slipway-aws==[0-9.]+, aws-cdk-lib==[0-9.]+, .+; add them"),
+        ("app.py", "from slipway import LlmService\n", ""),
+        ("app.py", "import aws_cdk\n", "makes no stack of Slipway; import create_app or LlmService from slipway"),
+    ],
+)
+def test_a_kept_file_that_lacks_what_the_written_ones_need_is_told(
+    name: str, kept: str, told: str, slipway: Slipway, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(kept)
+    said = re.findall(f"^kept {re.escape(name)} (.+)$", slipway("init")[1], re.MULTILINE)
+    assert bool(said) == bool(told)
+    assert all(re.fullmatch(told, each) for each in said)
 
 
 def test_a_link_to_nowhere_is_kept(slipway: Slipway, tmp_path: Path) -> None:
@@ -192,7 +224,7 @@ def test_the_versions_are_the_installed_and_the_tested_ones() -> None:
     tested = (ROOT / "requirements-dev.txt").read_text()
     pins = dict(line.split("==") for line in contents()["requirements.txt"].splitlines() if not line.startswith("#"))
     assert pins.pop("slipway-aws") == version("slipway-aws")
-    assert {"aws-cdk-lib", "pytest"} == pins.keys()
+    assert {"aws-cdk-lib", "cdk-nag", "pytest"} == pins.keys()
     assert [name for name, pin in pins.items() if f"\n{name}=={pin} " not in tested] == []
 
 
