@@ -24,4 +24,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "LlmService":  # create_app ends the app in one sentence
+        from llm_hosting.installed_version import demand_cdk
+
+        demand_cdk()
     return getattr(import_module(_PLACES[name]), name)

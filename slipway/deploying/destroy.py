@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from llm_hosting.installed_version import demand_cdk
 from slipway.deploying.cdk_cli import CdkCliError, find_cli, search_path
 from slipway.deploying.failure import explain
 from slipway.hosting.hosting import hosting_of
@@ -104,6 +105,7 @@ def _write_app(stack: DeployedStack, root: Path, folder: str) -> None:
     `cdk destroy` needs no more, so a deployment whose file is gone or refused can be destroyed, too.
     """
     os.environ["PATH"] = search_path()
+    demand_cdk()
     import aws_cdk as cdk  # late: slow to import
 
     context = json.loads((root / "cdk.json").read_text()).get("context", {})  # it may name another bootstrap

@@ -8,12 +8,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from llm_hosting.installed_version import demand_cdk
+
 Made = TypeVar("Made")
 
 
 def in_app(root: Path, make: Callable[[Any], Made]) -> Made:
-    """Call `make` with a CDK app, synthesize the app with the checks of cdk-nag, and return what `make` returned."""
+    """Call `make` with a CDK app, synthesize the app with the checks of cdk-nag, and return what `make` returned.
+
+    Raises UnfitPackageError.
+    """
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where Node is
+    demand_cdk()
     import aws_cdk as cdk
     from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 

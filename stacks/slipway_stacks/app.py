@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from llm_hosting import STAGING_PREFIX
+from llm_hosting.installed_version import UnfitPackageError, demand_cdk
 from llm_hosting.project import ProjectError, project_folder, use_project
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ def create_app() -> "cdk.App":
     # Objects of a synth live until its end; the search for garbage would take a tenth of its time, imports included.
     gc.disable()
     try:
+        demand_cdk()
         import aws_cdk as cdk
         from cdk_nag import AwsSolutionsChecks, ServerlessChecks
+    except UnfitPackageError as error:
+        sys.exit(str(error))
     except ImportError as error:
         sys.exit(f"This Python has no {error.name}: activate the environment with Slipway, or install it here.")
 

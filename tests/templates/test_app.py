@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -159,3 +160,24 @@ def test_a_synth_resolves_once_and_runs_each_rule_once(monkeypatch: pytest.Monke
 def test_an_overlay_by_two_of_its_names_is_one_stack(names: str) -> None:
     with pytest.raises(SystemExit, match="names a stack twice"):
         add_stacks(cdk.App(context={"deployment": names}), ROOT)
+
+
+@pytest.mark.parametrize(("package", "version"), [("aws-cdk-lib", "2.200.0"), ("cdk-nag", "2.37.55")])
+@pytest.mark.parametrize("name", ["create_app", "LlmService"])
+def test_a_cdk_that_another_installation_put_in_place_is_refused_in_one_sentence(
+    name: str, package: str, version: str, tmp_path: Path
+) -> None:
+    described = tmp_path / f"{package.replace('-', '_')}-{version}.dist-info" / "METADATA"
+    described.parent.mkdir()
+    described.write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from slipway import {name}; {name}()"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    said = done.stderr.splitlines() if name == "create_app" else done.stderr.splitlines()[-1:]
+    told = rf"(.*UnfitPackageError: )?{package} {version} is installed, and Slipway needs >=\S+,<\d: run `pip install "
+    assert done.returncode == 1
+    assert len(said) == 1
+    assert re.match(told, said[0])
