@@ -80,10 +80,8 @@ def _carry_out(planned: Plan, cli: CdkCli) -> int:
         try:
             status = cli.run(*step.arguments, region=step.region)
         except KeyboardInterrupt:
-            print("\nStopped waiting. CloudFormation goes on with what it has begun; these show and remove it:")
-            for target in planned.targets:
-                print(f"slipway status {target.stack}{region_option(target.region)}")
-                print(f"slipway destroy {target.stack}{region_option(target.region)}")
+            print("\nStopped waiting. CloudFormation goes on with what it has begun.")
+            print(*(line for target in planned.targets for line in _after_ctrl_c(target)), sep="\n")
             return 130
         if status:
             for target in planned.targets:
@@ -91,6 +89,15 @@ def _carry_out(planned: Plan, cli: CdkCli) -> int:
             print(f"`{step.command}` failed; mend it, then deploy again.", file=sys.stderr)
             return 1
     return 0
+
+
+def _after_ctrl_c(target: Target) -> list[str]:
+    """Return the lines for a shell that show the stack and, if this deploy made it, remove it."""
+    chosen = region_option(target.region)
+    show = f"slipway status {target.stack}{chosen}"
+    if target.is_update:
+        return [f"{show}  # when it is done, deploy again"]
+    return [show, f"slipway destroy {target.stack}{chosen}  # removes it"]
 
 
 def _test(targets: Sequence[Target], timeout: int) -> int:

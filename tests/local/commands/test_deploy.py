@@ -3,6 +3,7 @@
 import os
 import pty
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -166,7 +167,16 @@ def test_ctrl_c_says_that_the_deploy_goes_on_without_us(slipway: Run, tmp_path: 
     done = slipway("deploy", write(tmp_path, "left", OTHER), "--yes", cwd=project)
     assert done.returncode == 130
     assert "CloudFormation goes on with what it has begun" in done.stdout
-    assert done.stdout.endswith("\nslipway status left\nslipway destroy left\n")
+    assert done.stdout.endswith("\nslipway status left\nslipway destroy left  # removes it\n")
+
+
+def test_ctrl_c_during_an_update_offers_no_removal(deployed: str, slipway: Run, tmp_path: Path) -> None:
+    project = with_cli(tmp_path, "kill -INT $PPID; exit 130")
+    for name in ("app.py", "cdk.json"):
+        shutil.copy(HOME / name, project)
+    done = slipway("deploy", write(tmp_path, "second", SMALL), "--yes", cwd=project)
+    assert done.returncode == 130
+    assert done.stdout.endswith("\nslipway status second  # when it is done, deploy again\n")
 
 
 @pytest.mark.parametrize(
