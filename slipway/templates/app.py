@@ -2,13 +2,13 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from llm_hosting.installed_version import demand_cdk
+from llm_hosting.node import search_path
 
 Made = TypeVar("Made")
 
@@ -16,9 +16,9 @@ Made = TypeVar("Made")
 def in_app(root: Path, make: Callable[[Any], Made]) -> Made:
     """Call `make` with a CDK app, synthesize the app with the checks of cdk-nag, and return what `make` returned.
 
-    Raises UnfitPackageError.
+    Raises NodeMissingError or UnfitPackageError.
     """
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where Node is
+    os.environ["PATH"] = search_path()
     demand_cdk()
     import aws_cdk as cdk
     from cdk_nag import AwsSolutionsChecks, ServerlessChecks

@@ -25,7 +25,9 @@ FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the c
 FACTS = {VERSION, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
-PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
+PLACES = {
+    f"llm_hosting.{name}" for name in ("archive", "home", "node", "project", "sources")
+}  # where code and files are
 JUDGES = {*FACTS, *READERS, *PLACES, "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
 API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # which the OpenAPI document reads, too

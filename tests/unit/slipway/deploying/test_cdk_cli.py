@@ -65,10 +65,19 @@ def test_the_version_that_npm_installed_is_read_without_running_the_cli(project:
 
 def test_a_machine_without_node_is_told_to_install_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", str(project / "python3"))  # Node is looked for beside it
+    monkeypatch.setattr("llm_hosting.node.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "/nowhere")
     put_cli(project / "node_modules" / ".bin", "echo 2.99999.0")
-    with pytest.raises(CdkCliError, match=r"^The CDK CLI needs Node\.js, which is not on the PATH: install it, or run"):
+    with pytest.raises(CdkCliError, match=r"^The CDK needs Node\.js, which is not on the PATH: install it, or run"):
         find_cli(project)
+
+
+def test_ctrl_c_reaches_node_itself(project: Path) -> None:
+    """The wrapper beside Python would print its traceback."""
+    put_cli(project / "node_modules" / ".bin", '[ "$1" = --version ] && echo 2.99999.0 && exit; which node > said')
+    assert find_cli(project).run("deploy", region="eu-west-1") == 0
+    node = Path((project / "said").read_text().strip())
+    assert node.read_bytes()[:4] == b"\x7fELF"
 
 
 def test_a_project_without_a_cli_is_told_to_install_it(project: Path) -> None:
