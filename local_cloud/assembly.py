@@ -3,18 +3,16 @@
 import fcntl
 import hashlib
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from llm_hosting.archive import zipped
+from llm_hosting.cdk_app import CdkApp, CdkAppError, cdk_app
 from llm_hosting.home import HOME
-from llm_hosting.node import NodeMissingError, search_path
 from llm_hosting.project import project_folder
 
 # What a synth reads: files and folders of the project, packages, and our code beside a model.
@@ -81,26 +79,33 @@ def _folder_name(deployment: str) -> str:
 
 
 def _synthesize(deployments: list[str], output: Path) -> Path:
-    stamp, digest = output / "inputs.sha256", _digest(deployments)
-    if stamp.is_file() and stamp.read_text() == digest:
-        return output
-    project = project_folder(*deployments)
-    stamp.unlink(missing_ok=True)  # an interrupted run must not look finished
-    context = json.loads((project / "cdk.json").read_text())["context"] | {"deployment": ",".join(deployments)}
     try:
-        path = search_path()
-    except NodeMissingError as error:
+        app = cdk_app(project_folder(*deployments), {"deployment": ",".join(deployments)}, output)
+        stamp, digest = output / "inputs.sha256", _digest(deployments, app.command[1:])
+        if stamp.is_file() and stamp.read_text() == digest:
+            return output
+        for earlier in (stamp, output / "manifest.json"):  # an interrupted run must not look finished
+            earlier.unlink(missing_ok=True)
+        _run(app)
+        app.demand_assembly()
+    except CdkAppError as error:
         raise SynthesisError(str(error)) from error
-    environment = os.environ | {"CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(output), "PATH": path}
-    command = [sys.executable, str(project / "app.py")]
+    stamp.write_text(digest)
+    return output
+
+
+def _run(app: CdkApp) -> None:
     # In its own session: Ctrl-C is meant for us and would make the app print a traceback.
     result = subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
+        app.command,
+        env=app.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
     )
     if result.returncode:
         raise SynthesisError(result.stderr.strip() or result.stdout.strip())
-    stamp.write_text(digest)
-    return output
 
 
 def read_stacks(assembly: Path) -> list[Stack]:
@@ -124,11 +129,11 @@ def _assets(assembly: Path, manifest: dict[str, Any], template: Path) -> Iterato
                 yield Asset(source, entry["source"]["packaging"] == "zip", destination["objectKey"])
 
 
-def _digest(deployments: list[str]) -> str:
-    """The hash of every file that the app reads."""
+def _digest(deployments: list[str], script: Sequence[str] = ()) -> str:
+    """The hash of every file that the app reads. script: the words that run it."""
     project = project_folder(*deployments)
     names = [name.removeprefix("slipway-staging-") for name in deployments]
-    files = [project / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in names]
+    files = [project / "deployments" / f"{name}.yaml" for name in names] + [Path(name) for name in (*names, *script)]
     files += [file.absolute().parent.parent / f"{file.absolute().parent.name}.yaml" for file in files]  # bases
     packages = [Path(str(resources.files(name))) for name in _PACKAGES]
     for path in (*(project / name for name in _OF_PROJECT), HOME / "model_src", *packages):

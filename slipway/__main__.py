@@ -15,9 +15,9 @@ _MISSING = "This Python has no {}: activate the environment with Slipway, or mak
 if find_spec("llm_hosting") is None:
     sys.exit(_MISSING.format("slipway-aws"))
 
+from llm_hosting.cdk_app import CdkAppError
 from llm_hosting.home import HOME
 from llm_hosting.installed_version import UnfitPackageError
-from llm_hosting.node import NodeMissingError
 from llm_hosting.project import ProjectError, project_folder, use_project
 from slipway.cli.deploying import (
     check,
@@ -72,7 +72,7 @@ def main() -> None:
         sys.stdout.flush()
         print("\nstopped", file=sys.stderr, flush=True)
         os._exit(130)  # sys.exit would wait for threads that read from the network
-    except (NodeMissingError, UnfitPackageError) as error:
+    except (CdkAppError, UnfitPackageError) as error:
         sys.exit(str(error))
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]

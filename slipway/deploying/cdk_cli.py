@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_hosting.node import NodeMissingError, search_path
+from llm_hosting.cdk_app import CdkAppError, search_path
 from slipway.shared.cdk_command import installation, tested_version
 
 
@@ -35,7 +35,7 @@ def find_cli(project: Path) -> CdkCli:
         raise CdkCliError(f"There is no cdk.json in {project}: run this in a folder that `slipway init` has made.")
     try:
         path = search_path()
-    except NodeMissingError as error:
+    except CdkAppError as error:
         raise CdkCliError(str(error)) from error
     command = shutil.which("cdk", path=f"{project / 'node_modules' / '.bin'}{os.pathsep}{path}")
     if command is None:

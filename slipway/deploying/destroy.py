@@ -1,13 +1,12 @@
 """Destroys a deployment: shows what goes and what stays, asks, runs the CDK CLI, and looks for what still bills."""
 
-import json
 import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from llm_hosting.cdk_app import search_path, settings_of
 from llm_hosting.installed_version import demand_cdk
-from llm_hosting.node import search_path
 from slipway.deploying.cdk_cli import CdkCliError, find_cli
 from slipway.deploying.failure import explain
 from slipway.hosting.hosting import hosting_of
@@ -109,7 +108,7 @@ def _write_app(stack: DeployedStack, root: Path, folder: str) -> None:
     demand_cdk()
     import aws_cdk as cdk  # late: slow to import
 
-    context = json.loads((root / "cdk.json").read_text()).get("context", {})  # it may name another bootstrap
+    context = settings_of(root).get("context", {})  # it may name another bootstrap
     app = cdk.App(outdir=folder, context=context, builtin_cloud_formation_validation=False)
     cdk.Stack(app, stack.name, env=cdk.Environment(account=stack.account, region=stack.region))
     app.synth()

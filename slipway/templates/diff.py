@@ -24,7 +24,7 @@ from slipway.changes import Change, classify
 from slipway.changes.gate import AcceptedChangesError, acknowledgements, judge
 from slipway.changes.report import ChangeReport, as_json, markdown, page
 from slipway.changes.template.reading import NoTemplateError, parse_template, read_template
-from slipway.changes.template.synthesis import Synthesized, checked_out, repository_of, synthesize
+from slipway.changes.template.synthesis import Synthesized, checked_out, demand_project, repository_of, synthesize
 from slipway.shared.output import reader_may_leave
 from slipway.shared.steps import Steps
 
@@ -97,6 +97,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _report(name: str, root: Path, options: DiffOptions, steps: Steps) -> ChangeReport:
+    demand_project(root)
     asked = _asked(name, root)
     accepted = options.accepted or asked.accepted
     acknowledged = acknowledgements(accepted) if options.accepted or accepted.is_file() else []
@@ -110,6 +111,9 @@ def _report(name: str, root: Path, options: DiffOptions, steps: Steps) -> Change
         after = synthesize(asked.name, root)
     else:
         before, after = _of_commit(asked, root, options)
+    for warning in after.warnings:
+        steps.end()
+        print(f"warning: {warning}", file=sys.stderr)
     steps("comparing")
     kept = {key: value for key, value in before.values.items() if key in after.template.get("Parameters", {})}
     region = options.region or after.region or _ANY_REGION

@@ -15,7 +15,7 @@ from slipway.changes import classify
 from slipway.changes.gate import judge
 from slipway.changes.report import ChangeReport, page
 from slipway.changes.template.reading import NoTemplateError, read_template
-from slipway.changes.template.synthesis import stack_of, synthesize
+from slipway.changes.template.synthesis import Synthesized, demand_project, stack_of, synthesize
 from slipway.shared.steps import Steps
 from slipway.templates.masked import masked
 
@@ -40,8 +40,17 @@ class Snapshot:
     @cached_property
     def template(self) -> dict[str, Any]:
         """The template that the project's app synthesizes, masked. Raises NoTemplateError."""
-        template: dict[str, Any] = masked(synthesize(self._asked, self._project).template)
+        template: dict[str, Any] = masked(self._synthesized.template)
         return template
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the app warns of: feature flags with which our templates are not tested. Raises NoTemplateError."""
+        return self._synthesized.warnings
+
+    @cached_property
+    def _synthesized(self) -> Synthesized:
+        return synthesize(self._asked, self._project)
 
     @property
     def is_accepted(self) -> bool:
@@ -69,13 +78,19 @@ def meaning(name: str, accepted: dict[str, Any], template: dict[str, Any]) -> st
 def run(deployments: Sequence[str], project: Path) -> int:
     """Accept the template of each deployment, and print what the change means.
 
-    deployments: none = all of the project. Returns the exit status: 1 if a template can't be synthesized or written.
+    deployments: none = all of the project. Returns the exit status: 1 if a template can't be synthesized or written,
+    2 if the folder is no project.
     """
     wanted = deployments or names(project / "deployments")
     if not wanted:
         print(f"{project} has no deployment: run this in a folder that `slipway init` has made.", file=sys.stderr)
-        return 1
-    steps = Steps()
+        return 2
+    try:
+        demand_project(project)
+    except NoTemplateError as error:
+        print(error, file=sys.stderr)
+        return 2
+    steps, warnings = Steps(), dict[str, None]()
     try:
         for name in wanted:
             snapshot = Snapshot(name, project)
@@ -83,6 +98,7 @@ def run(deployments: Sequence[str], project: Path) -> int:
             said = _accepted(snapshot)
             steps.end()
             print(said, flush=True)
+            warnings |= dict.fromkeys(snapshot.warnings)
     except NoTemplateError as error:
         steps.end()
         print(error, file=sys.stderr)
@@ -91,6 +107,8 @@ def run(deployments: Sequence[str], project: Path) -> int:
         steps.end()
         print(f"{error.filename} can't be written: {why(error)}.", file=sys.stderr)
         return 1
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 

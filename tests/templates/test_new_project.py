@@ -60,9 +60,14 @@ def test_its_own_test_asks_for_a_snapshot_then_passes_then_tells_what_an_edit_me
     assert "If this is intended, run `slipway snapshot chat`" in said
     assert "def assert_" not in said  # the message alone, without a traceback into the library
 
+    flags = project / "cdk.json"
+    tested = flags.read_text()
+    flags.write_text(tested.replace('minimizePolicies": true', 'minimizePolicies": false'))
     status, said = ran(project, "slipway", "snapshot")
+    flags.write_text(tested)
     assert status == 0
     assert "1 ml.g5.2xlarge beside 1 ml.g6.2xlarge" in said
+    assert said.count("warning: The feature flag @aws-cdk/aws-iam:minimizePolicies is false, but ") == 1
 
 
 def test_its_own_test_tells_every_problem_of_a_refused_deployment(project: Path, chat: Path) -> None:

@@ -25,12 +25,11 @@ FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the c
 FACTS = {VERSION, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
 READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
-PLACES = {
-    f"llm_hosting.{name}" for name in ("archive", "home", "node", "project", "sources")
-}  # where code and files are
+PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
 JUDGES = {*FACTS, *READERS, *PLACES, "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
 API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # which the OpenAPI document reads, too
+APP = "llm_hosting.cdk_app"
 CONSTRUCTS = {
     "llm_hosting",
     *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
@@ -45,6 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.deployment": {"llm_hosting.catalog", VERSION},
     **{name: {*READERS, *PLACES, "llm_hosting.deployment", "llm_hosting.file_errors"} for name in READERS},
     "llm_hosting.file_errors": set(),
+    APP: {"llm_hosting.file_errors"},
     "llm_hosting.resolution": FACTS,
     "llm_hosting.preflight": {*FACTS, *READERS, "llm_hosting.project"},
     "llm_hosting.portable": {*FACTS, "llm_hosting.archive", "llm_hosting.preflight"},
@@ -57,11 +57,12 @@ ALLOWED: dict[str, set[str]] = {
     **{name: {"inference_api", *ROWS} for name in ROWS},
     "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
     "inference_api.handlers": {"botocore", "inference_api", *ROWS},
-    "local_cloud": {"boto3", "botocore", *PLACES, *FILES, "llm_hosting.file_errors"},
+    "local_cloud": {"boto3", "botocore", *PLACES, *FILES, APP, "llm_hosting.file_errors"},
     "slipway": {
         *("boto3", "botocore", "local_cloud", "llm_hosting.playground"),
         *API_FACTS,
         *RENDERED,
+        APP,
         "llm_hosting",
         *(*CDK, "slipway_stacks", "llm_hosting.service"),  # for `from slipway import ...`, and for `render`
         "inference_api.shared.error_codes",

@@ -9,27 +9,34 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
+from llm_hosting.cdk_app import CdkAppError, cdk_app, settings_of
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
 from slipway.changes.template.reading import NoTemplateError
 
 _PROBLEM = "  - "  # the start of each line of a DeploymentError
 _FINDING = re.compile(r"^ERROR (.+)\n +(\S+)", re.MULTILINE)  # of cdk-nag, with the path of the construct
+_FLAG = re.compile(r"^WARNING (The feature flag .+) \(Annotation\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Synthesized:
-    """A synthesized template. stack: the stack's name. region: None if the template is for every region."""
+    """A synthesized template.
+
+    stack: the stack's name. region: None if the template is for every region. warnings: of the feature flags with which
+    our templates are not tested.
+    """
 
     stack: str
     region: str | None
     template: dict[str, Any]
+    warnings: tuple[str, ...] = ()
 
 
 def synthesize(name: str, root: Path, python: str = sys.executable) -> Synthesized:
@@ -40,31 +47,33 @@ def synthesize(name: str, root: Path, python: str = sys.executable) -> Synthesiz
     """
     with tempfile.TemporaryDirectory(prefix="slipway-diff-") as folder:
         try:
-            context = json.loads((root / "cdk.json").read_text()).get("context", {}) | _in_context(name, root)
-        except FileNotFoundError:
-            raise NoTemplateError(
-                f"There is no cdk.json in {root}: run this in a folder that `slipway init` has made."
-            ) from None
-        except OSError as error:
-            raise NoTemplateError(f"{root / 'cdk.json'} can't be read: {why(error)}.") from error
-        except ValueError as error:
-            raise NoTemplateError(f"{root / 'cdk.json'} is not valid JSON: {error}.") from error
-        environment = os.environ | {
-            "CDK_CONTEXT_JSON": json.dumps(context),
-            "CDK_OUTDIR": folder,
-            "PYTHONPATH": os.pathsep.join(_own_packages(root)),
-            "PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}",  # where Node is
-        }
-        command = [python, str(root / "app.py")]
-        try:
+            app = cdk_app(root, _in_context(name, root), Path(folder), python)
             done = subprocess.run(
-                command, env=environment, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True
+                app.command,
+                env=app.environment | {"PYTHONPATH": os.pathsep.join(_own_packages(root))},
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
             )
+            if done.returncode:
+                reason = _reason(done.stderr.strip() or done.stdout.strip())
+                raise NoTemplateError(f"{name} can't be synthesized:{reason}")
+            app.demand_assembly()
+        except CdkAppError as error:
+            raise NoTemplateError(str(error)) from error
         except OSError as error:
             raise NoTemplateError(f"--python: {python} can't be run: {why(error)}.") from error
-        if done.returncode:
-            raise NoTemplateError(f"{name} can't be synthesized:{_reason(done.stderr.strip() or done.stdout.strip())}")
-        return _stack_of(name, root, Path(folder))
+        flags = dict.fromkeys(_FLAG.findall(done.stderr))
+        return replace(_stack_of(name, root, Path(folder)), warnings=tuple(flags))
+
+
+def demand_project(root: Path) -> None:
+    """Raise NoTemplateError if the folder has no cdk.json that can be read."""
+    try:
+        settings_of(root)
+    except CdkAppError as error:
+        raise NoTemplateError(str(error)) from error
 
 
 def _own_packages(root: Path) -> Iterator[str]:

@@ -65,7 +65,7 @@ def test_the_version_that_npm_installed_is_read_without_running_the_cli(project:
 
 def test_a_machine_without_node_is_told_to_install_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", str(project / "python3"))  # Node is looked for beside it
-    monkeypatch.setattr("llm_hosting.node.find_spec", lambda _: None)
+    monkeypatch.setattr("llm_hosting.cdk_app.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "/nowhere")
     put_cli(project / "node_modules" / ".bin", "echo 2.99999.0")
     with pytest.raises(CdkCliError, match=r"^The CDK needs Node\.js, which is not on the PATH: install it, or run"):

@@ -228,7 +228,36 @@ def test_a_finding_of_cdk_nag_has_its_sentence_and_its_construct(repository: Pat
     assert last_line(capsys.readouterr().err) == said
 
 
+def test_a_folder_that_is_no_project_is_refused(tmp_path: Path, capsys: Any) -> None:
+    assert run("one", tmp_path, DiffOptions()) == 2
+    said = f"There is no cdk.json in {tmp_path}: run this in a folder that `slipway init` has made.\n"
+    assert capsys.readouterr().err == said
+
+
+def test_the_script_that_cdk_json_names_runs_and_one_that_writes_nothing_is_said(repository: Path, capsys: Any) -> None:
+    (repository / "bin").mkdir()
+    (repository / "app.py").rename(repository / "bin" / "stacks.py")
+    (repository / "bin" / "stacks.py").write_text(APP.replace(".parent", ".parent.parent"))
+    (repository / "cdk.json").write_text('{"app": "python3 bin/stacks.py"}')
+    assert synthesize("one", repository).template == TABLE
+
+    (repository / "bin" / "stacks.py").write_text("")
+    assert run("one", repository, DiffOptions()) == 2
+    said = f"{repository}/bin/stacks.py wrote no template: end it with create_app().synth(), or app.synth()."
+    assert last_line(capsys.readouterr().err) == said
+
+
+def test_a_warning_of_an_untested_feature_flag_is_passed_on(repository: Path, capsys: Any) -> None:
+    flag = "WARNING The feature flag x is false, but Slipway's templates are tested with true. (Annotation)"
+    printed = f"print({flag!r}, 'WARNING Another thing. (Annotation)', sep='\\n', file=sys.stderr)"
+    (repository / "app.py").write_text(f"{APP}\n{printed}\n{printed}\n")
+    assert run("one", repository, DiffOptions()) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert warnings == ["warning: The feature flag x is false, but Slipway's templates are tested with true."]
+
+
 def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "cdk.json").write_text("{}")
     write(tmp_path, TABLE)
 
     assert run("one", tmp_path, DiffOptions()) == 2
@@ -236,6 +265,7 @@ def test_a_folder_without_git_has_no_commit(tmp_path: Path, capsys: Any) -> None
 
 
 def test_a_repository_without_a_commit_is_named(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "cdk.json").write_text("{}")
     write(tmp_path, TABLE)
     git(tmp_path, "init", "-q")
 

@@ -17,6 +17,6 @@ from slipway.templates import snapshot
 def test_a_folder_that_is_no_project_is_refused(
     names: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert snapshot.run(names, tmp_path) == 1
+    assert snapshot.run(names, tmp_path) == 2
     assert capsys.readouterr().err.endswith(f"{problem.format(tmp_path)}\n")
     assert not list(tmp_path.iterdir())
