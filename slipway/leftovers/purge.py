@@ -33,16 +33,17 @@ def purge(deployment: str, clients: Clients, ask: Callable[[str], str] | None) -
     """Show the retained resources, ask for confirmation, and remove them.
 
     ask: shows a prompt and returns the answer; None = remove without asking. Returns the exit status: 0 if nothing is
-    left, 1 after a problem, 2 if the stack of that name is not Slipway's. A problem is printed as one sentence.
+    left, 1 after a problem, 2 if the stack of that name is not Slipway's or nobody can be asked. A problem is printed
+    as one sentence.
     """
     try:
         return _purge(deployment, clients, ask)
-    except UnknownStackError as error:
+    except (NoTerminalError, UnknownStackError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped; the remaining resources are still there", file=sys.stderr)
-    except (BusyEndpointError, NoTerminalError, PurgeError, RemovalError) as error:
+    except (BusyEndpointError, PurgeError, RemovalError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)

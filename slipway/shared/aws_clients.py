@@ -14,7 +14,12 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 def local_cloud(clients: Clients) -> str | None:
     """The URL of the local cloud that answers in place of AWS; None on AWS."""
     url = str(clients("cloudformation").meta.endpoint_url)
-    return url if urlsplit(url).hostname in _LOOPBACK else None
+    return url if is_local(url) else None
+
+
+def is_local(url: str) -> bool:
+    """Return whether the local cloud is meant, not AWS."""
+    return urlsplit(url).hostname in _LOOPBACK
 
 
 def region_option(region: str) -> str:

@@ -1,6 +1,8 @@
 """AWS errors as one sentence."""
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
+
+from slipway.shared.aws_clients import is_local
 
 _BAD_CREDENTIALS = (
     "ExpiredToken",
@@ -17,6 +19,11 @@ def sentence(error: BotoCoreError | ClientError) -> str:
         return "There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
     if isinstance(error, NoRegionError):
         return "No region is named: use --region, or set AWS_REGION."
+    if isinstance(error, EndpointConnectionError) and is_local(url := str(error.kwargs["endpoint_url"])):
+        return (
+            f"The local cloud at {url.rstrip('/')} has ended: start `slipway local` again, "
+            'then `eval "$(slipway env)"` again.'
+        )
     if isinstance(error, BotoCoreError):
         return f"AWS could not be asked: {' '.join(str(error).split())}"
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")

@@ -458,6 +458,7 @@ def test_a_large_bucket_is_counted_up_to_a_limit(capsys: pytest.CaptureFixture[s
         (NoCredentialsError(), "There are no AWS credentials"),
         (NoRegionError(), "use --region"),
         (EndpointConnectionError(endpoint_url="https://x"), "AWS could not be asked"),
+        (EndpointConnectionError(endpoint_url="http://127.0.0.1:1"), "The local cloud at http://127.0.0.1:1 has ended"),
         (refusal("GetResources", "ExpiredToken"), "AWS does not accept the credentials (ExpiredToken)"),
         (refusal("GetResources", "AccessDeniedException", "not authorized"), "does not allow GetResources: not auth"),
         (refusal("DeleteTable", "LimitExceededException", "too many"), "DeleteTable failed: too many"),
@@ -494,7 +495,7 @@ def test_nothing_is_removed_without_a_terminal_and_without_yes(
 ) -> None:
     account = Account()
     monkeypatch.setattr(sys, "stdin", io.StringIO("chat\n"))
-    assert purge("chat", account, partial(ask_on_terminal, to="remove", done="removed")) == 1
+    assert purge("chat", account, partial(ask_on_terminal, to="remove", done="removed")) == 2
     assert "Nothing was removed: there is no terminal to ask on. Use --yes" in capsys.readouterr().err
     assert account.is_untouched
 
