@@ -48,6 +48,13 @@ def test_each_command_is_one_of_ours(name: str) -> None:
         command_line().parse_args(shlex.split(re.sub(r'"\$\w+"|\$\(.+\)', "a-name", command)))
 
 
+def test_a_change_of_whatever_the_app_may_import_is_compared() -> None:
+    text = WORKFLOWS[".github/workflows/diff.yml"]
+    events = yaml.safe_load(text)[True]  # YAML 1.1 takes `on` for a truth value
+    assert events == {"pull_request": {"paths-ignore": ["docs/**", "tests/**", "**.md"]}}
+    assert "':!docs' ':!tests' ':!*.md'" in text, "the job's own rule says the same"
+
+
 def test_the_comment_on_pull_requests_is_that_of_our_example() -> None:
     ours = (ROOT / "examples" / "github" / "diff-on-pull-request.yml").read_text()
     (compare,) = (step["run"] for step in steps(ours) if step.get("name") == "compare")
@@ -57,3 +64,4 @@ def test_the_comment_on_pull_requests_is_that_of_our_example() -> None:
     )
     assert written == without_set_up
     assert jobs(WORKFLOWS[".github/workflows/diff.yml"])[1:] == jobs(ours)[1:]
+    assert yaml.safe_load(WORKFLOWS[".github/workflows/diff.yml"])[True] == yaml.safe_load(ours)[True]
