@@ -7,6 +7,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (`python3` is older on many machi
 
 import argparse
 import os
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -95,7 +96,7 @@ def command_line() -> Parser:
         prog=prog, usage=f"{prog} [-h] [--version] VERB ...", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and the packages it runs with")
-    parser.elsewhere = {verb: cdk(f"{verb} -c deployment=NAME") for verb in ("bootstrap", "synth")}
+    parser.elsewhere = {verb: partial(cdk, f"{verb} -c deployment=NAME") for verb in ("bootstrap", "synth")}
     verbs = parser.add_subparsers(prog=prog, metavar="VERB", help=argparse.SUPPRESS)
     groups: dict[str, dict[str, str]] = {}
     for heading, modules in _VERBS.items():

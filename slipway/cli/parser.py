@@ -17,11 +17,12 @@ Run = Callable[[argparse.Namespace], int]
 class Parser(argparse.ArgumentParser):
     """A parser of this command line; the parsers of its verbs have this class, too.
 
-    summary: a verb's line in the overview. elsewhere: verbs of other commands -> the command to use instead.
+    summary: a verb's line in the overview. elsewhere: verbs of other commands -> a function that
+    returns the command to use instead.
     """
 
     summary = ""
-    elsewhere: Mapping[str, str] = MappingProxyType({})
+    elsewhere: Mapping[str, Callable[[], str]] = MappingProxyType({})
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as argparse does, but let the verb's own parser refuse a word that the verb does not take."""
@@ -38,7 +39,7 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown(self, word: str, known: Iterable[str]) -> str:
         if word in self.elsewhere:
-            return f"{word!r} is another command; use {self.elsewhere[word]}"
+            return f"{word!r} is another command; use {self.elsewhere[word]()}"
         near = difflib.get_close_matches(word.lower(), list(known), n=1)
         return f"{word!r} is not known; {f'did you mean {near[0]}?' if near else f'see {self.prog} -h'}"
 
