@@ -112,7 +112,7 @@ def _with_measured(
     """
     container = resolution.container
     commit = container.deployment.lock.commit if container.deployment.lock else None
-    prices = {each.instance.type: each.instance.usd_per_hour or each.instance.ec2_usd_per_hour for each in judged}
+    prices = {each.instance.type: each.instance.likely_usd_per_hour for each in judged}
     rates = {
         (each.instance_type, each.degree): Rate(rate, is_measured=True)
         for each in kept
@@ -142,6 +142,7 @@ def _type_as_json(each: Alternative) -> dict[str, Any]:
     return {
         **asdict(each.figures),
         "ec2_usd_per_hour": each.instance.ec2_usd_per_hour,
+        "likely_usd_per_hour": each.instance.likely_usd_per_hour and round(each.instance.likely_usd_per_hour, 4),
         "requests": each.requests,
         "tokens_per_second": each.rate and round(each.rate.tokens_per_second, 1),
         "is_measured": each.rate.is_measured if each.rate else None,

@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from llm_hosting.catalog.instances import prices_as_of
 from llm_hosting.preflight.recommendation import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.checking.memory_bar import memory_bar
 from slipway.checking.recommendation import Recommendation, Sibling, is_measured
@@ -88,16 +89,16 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
             requests,
             bar,
         )
-    legend = "USD/1M: a million tokens of answers at that load; full: with as many requests as fit; ~: estimated; "
-    legend += ">: EC2's price, SageMaker's is higher"
+    legend = (
+        f"USD/h: us-east-1, {prices_as_of()}, ~ from EC2's price; USD/1M: a million tokens of answers at that load, "
+    )
+    legend += "full: with as many requests as fit, ~ estimated"
     return Group(table, Text(legend, "dim"))
 
 
 def _price(each: Alternative) -> str:
-    price = each.instance.usd_per_hour or each.instance.ec2_usd_per_hour
-    if not price:
-        return "?"
-    return f"{'' if each.instance.usd_per_hour else '>'}{price:.2f}"
+    price = each.instance.likely_usd_per_hour
+    return f"{'' if each.instance.usd_per_hour else '~'}{price:.2f}" if price else "?"
 
 
 def _per_million(price: float | None, each: Alternative, *, is_full: bool = False) -> str:

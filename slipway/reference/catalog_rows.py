@@ -20,15 +20,15 @@ _COLUMNS = [each for each in fields(ModelShape) if each.name not in ("ids", "sou
 _OPTIONAL = {each.name for each in _COLUMNS if each.default is not MISSING or each.default_factory is not MISSING}
 
 
-def catalog_of(project: Path) -> Path:
+def catalog_of(project: Path, name: str = MODELS_FILE.name) -> Path:
     """Return the file for a project's rows: our own in a checkout of Slipway, otherwise one of the project.
 
     Raises CatalogError if the project's file can't be used.
     """
     if MODELS_FILE.is_relative_to(project.resolve()):
-        return MODELS_FILE
+        return MODELS_FILE.with_name(name)
     own_files()
-    return project / "catalog" / MODELS_FILE.name
+    return project / "catalog" / name
 
 
 def run(locks: Sequence[Path], catalog: Path) -> int:

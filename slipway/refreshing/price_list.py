@@ -1,6 +1,8 @@
-"""Compares the catalog's prices with AWS's price list: the JSON file of AmazonSageMaker or AmazonEC2."""
+"""Reads AWS's price list, the JSON file of AmazonSageMaker or AmazonEC2, and compares the catalog's prices with it."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -11,6 +13,7 @@ from slipway.refreshing.source import other_form, read_json
 
 _REGION = "us-east-1"  # of the catalog's prices
 _FORM = "v1.0"
+_DATE = re.compile(r"20\d\d-\d\d-\d\d(?=T|$)")
 _HOURS = {"Hrs", "Hours", "hours"}
 _ROUNDING = 0.005  # relative: the catalog has rounded prices
 # The attributes of the products to compare, and the attribute with the instance type.
@@ -23,22 +26,43 @@ _OFFERS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
+@dataclass(frozen=True)
+class PriceList:
+    """The prices of one list in USD an hour, by instance type; types of EC2 have EC2's names.
+
+    published: the date of the list.
+    """
+
+    is_endpoints: bool
+    published: str
+    prices: dict[str, float]
+
+
+def price_list(source: str) -> PriceList:
+    """Return the prices of a list, a file or an https URL. Raises SourceError."""
+    content = read_json(source)
+    offer = content.get("offerCode") if isinstance(content, dict) else None
+    if offer not in list(_OFFERS) or content.get("formatVersion") != _FORM:
+        raise other_form(source, f"it is not a price list {_FORM} of {' or '.join(_OFFERS)}")
+    published = _DATE.match(str(content.get("publicationDate")))
+    if not published:
+        raise other_form(source, "it has no date of publication")
+    try:
+        prices = dict(_prices(content, offer, source))
+    except (AttributeError, TypeError) as error:
+        raise other_form(source, "a product or a term is not an object") from error
+    if not prices:
+        raise other_form(source, f"it has no prices of instances in {_REGION}")
+    return PriceList(offer == "AmazonSageMaker", published[0], prices)
+
+
 def difference(source: str) -> Difference:
     """Return the differences to a price list. Raises SourceError.
 
     EC2's list is compared for the prices that the catalog has; SageMaker's list also brings new ones.
     """
-    content = read_json(source)
-    offer = content.get("offerCode") if isinstance(content, dict) else None
-    if offer not in list(_OFFERS) or content.get("formatVersion") != _FORM:
-        raise other_form(source, f"it is not a price list {_FORM} of {' or '.join(_OFFERS)}")
-    try:
-        theirs = dict(_prices(content, offer, source))
-    except (AttributeError, TypeError) as error:
-        raise other_form(source, "a product or a term is not an object") from error
-    if not theirs:
-        raise other_form(source, f"it has no prices of instances in {_REGION}")
-    is_endpoints = offer == "AmazonSageMaker"
+    found = price_list(source)
+    theirs, is_endpoints = found.prices, found.is_endpoints
     ours: dict[str, InstanceType] = instances() if is_endpoints else ec2_instances()
     priced = {name: each.usd_per_hour for name, each in ours.items() if each.usd_per_hour}
     unknown = theirs.keys() - priced.keys() - left_out_types().keys() if is_endpoints else set()

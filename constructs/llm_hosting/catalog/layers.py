@@ -19,7 +19,13 @@ _OURS = Path(__file__).parent
 _FOLDER = "catalog"  # in the user's project
 # The sections of a file that hold rows, each with its form.
 _SECTIONS: Mapping[str, Mapping[str, type]] = {
-    "instances.json": {"instances": dict, "of_ec2_alone": dict, "machines": dict, "families_with_bf16": list},
+    "instances.json": {
+        "instances": dict,
+        "of_ec2_alone": dict,
+        "machines": dict,
+        "families_with_bf16": list,
+        "prices_as_of": str,
+    },
     "models.json": {"models": list},
 }
 _SECTIONS_OF_ENGINE: Mapping[str, type] = {"versions": dict}
@@ -136,6 +142,8 @@ def _day(as_of: str) -> date | None:
 
 def _problem_of_rows(name: str, section: str, rows: Any) -> str:
     """Return why no columns can be read from the rows of a section; empty = they can be read."""
+    if section == "prices_as_of":
+        return "" if _DATE.fullmatch(rows) else "use the date of the prices, such as 2026-11-20"
     if section == "families_with_bf16":
         return "" if all(isinstance(each, str) for each in rows) else "use names of families, such as c8i"
     if name == "models.json":
@@ -167,6 +175,8 @@ def _ids(rows: Any) -> list[str]:
 
 
 def _rows_over(ours: Any, rows: Any, own: Data) -> Any:
+    if isinstance(ours, str):
+        return rows
     if isinstance(ours, list):
         return [*ours, *rows]
     return ours | {name: ours.get(name, {}) | row if isinstance(row, dict) else row for name, row in rows.items()}

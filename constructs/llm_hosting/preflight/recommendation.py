@@ -44,7 +44,7 @@ class Alternative:
         return self._per_million(self.full_rate)
 
     def _per_million(self, rate: Rate | None) -> float | None:
-        price = self.instance.usd_per_hour or self.instance.ec2_usd_per_hour
+        price = self.instance.likely_usd_per_hour
         return price / 3600 / rate.tokens_per_second * 1e6 if rate and price else None
 
 

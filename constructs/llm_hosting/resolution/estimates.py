@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from ..catalog.measurements import measured_answer
-from . import Container, Placement
-from .formats import BYTES_PER_PARAMETER
+from . import Placement
 from .memory import GB, weights_in_files
 
 # Bytes per second. The fastest that published endpoints reached: Mixtral (94 GB) started within 300 s on
@@ -19,8 +18,10 @@ _LEAST_SET_UP_IN_SECONDS, _SET_UP_IN_SECONDS = 60 + 60, 240 + 60
 _VOLUME = 0.125 * GB  # per second, of a gp3 volume with default settings (EBS User Guide)
 _COMPILE_IN_SECONDS = 600  # TensorRT-LLM builds its engine at the start: minutes for 7B, a quarter of an hour for 70B
 _WARM_UP_IN_SECONDS = {"djl": 60, "vllm": 90, "tgi": 30, "sglang": 90}
-# Share of the memory bandwidth that decoding reaches; OPT-30B on ml.g5.24xlarge: 0.57 (DeepSpeed, AWS 2022).
-_BANDWIDTH_SHARE = 0.5
+# Share of the memory bandwidth that decoding reaches, and the time of a layer's kernels beside that of reading. A token
+# takes 4.6 ms (Qwen3-1.7B) and 9.6 ms (Qwen3-30B-A3B) on an A100 (tt-inference-server#340); a step of gpt-oss-120b on 8
+# H100 takes 3.7 ms for 4 requests and 7.4 ms for 64 (InferenceX#828).
+_BANDWIDTH_SHARE, _LAYER_IN_SECONDS = 0.75, 80e-6
 
 
 @dataclass(frozen=True)
@@ -118,37 +119,53 @@ def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:
         scale = tokens / measured.tokens
         basis = f"{measured.p99_in_seconds:.1f} s at p99 for {measured.tokens} tokens, {measured.source}"
         return AnswerTime(measured.p50_in_seconds * scale, measured.p99_in_seconds * scale, basis)
-    weights = _weights_per_token(container, placement)
+    weights = _weights_read(placement, requests=1)
     if weights is None or not instance.memory_bandwidth_in_gb_per_s:
         return None
     bandwidth = instance.memory_bandwidth_in_gb_per_s
     least = tokens * weights / (bandwidth * GB)
     basis = f"each token reads {weights / GB:.1f} GB at up to {bandwidth:,.0f} GB/s"
-    return AnswerTime(least, least / _BANDWIDTH_SHARE, basis)
+    return AnswerTime(least, tokens * _step_in_seconds(placement, weights, bandwidth), basis)
 
 
 def token_rate(placement: Placement, requests: int, context: int) -> Rate | None:
     """Return the rate with so many requests at once, each half-way through its context; None = not known.
 
-    A step of decoding reads the weights once for all requests of a copy, and the keys and values of each request. A
-    mixture of experts reads only the experts that a request needs.
+    A step of decoding reads the weights once for all requests of a copy, and the keys and values of each request. The
+    time for prompts is left out, and so is that of computing, which limits large batches.
     """
     container, instance, need = placement.container, placement.instance, placement.memory
     measured = measured_answer(container.model_id, container.engine, instance.type)
     if measured and measured.batch == requests:
         return Rate(measured.batch * measured.tokens / measured.p50_in_seconds, is_measured=True)
-    weights, bandwidth = _weights_per_token(container, placement), instance.memory_bandwidth_in_gb_per_s
-    if weights is None or need.weights is None or not bandwidth or need.per_token is None:
-        return None
     each = max(1.0, requests / placement.copies)
-    read = min(need.weights, weights * each) + each * need.per_token * context / 2
-    steps = bandwidth * GB * _BANDWIDTH_SHARE / read
-    return Rate(steps * each * min(placement.copies, requests), is_measured=False)
+    weights, bandwidth = _weights_read(placement, each), instance.memory_bandwidth_in_gb_per_s
+    if weights is None or not bandwidth or need.per_token is None:
+        return None
+    step = _step_in_seconds(placement, weights + each * need.per_token * context / 2, bandwidth)
+    return Rate(each * min(placement.copies, requests) / step, is_measured=False)
 
 
-def _weights_per_token(container: Container, placement: Placement) -> float | None:
-    """Return the bytes that one token reads on each device; for a mixture, those of its active experts."""
-    active = container.shape.active_parameters_in_billions if container.shape else None
-    if placement.memory.weights is None or not active:
-        return placement.memory.weights
-    return active * GB * BYTES_PER_PARAMETER[container.quantization or container.dtype or "fp16"] / placement.degree
+def _step_in_seconds(placement: Placement, size: float, bandwidth: float) -> float:
+    """Return the time of a step that reads so many bytes on each device. bandwidth: GB/s of a device."""
+    layers = (placement.container.shape.layers if placement.container.shape else None) or 0
+    return size / (bandwidth * GB * _BANDWIDTH_SHARE) + layers * _LAYER_IN_SECONDS
+
+
+def _weights_read(placement: Placement, requests: float) -> float | None:
+    """Return the bytes of weights that a step for so many requests reads on each device.
+
+    A mixture reads each expert that one of the tokens is routed to. A token takes k of n experts, so all tokens leave
+    an expert out with a probability of (1 - k/n) ^ requests: with 4 of 128, 64 requests read 111 (InferenceX#1061).
+    Without n and k, the active share of all parameters is the most that k/n can be.
+    """
+    weights, shape = placement.memory.weights, placement.container.shape
+    total, active = placement.container.parameters_in_billions, shape.active_parameters_in_billions if shape else None
+    if weights is None or shape is None or not (active and total and active < total):
+        return weights
+    share = active / total
+    if shape.experts and shape.experts_per_token:
+        share = min(share, shape.experts_per_token / shape.experts)
+    in_experts = (1 - active / total) / (1 - share)  # share of all parameters
+    left_out: float = (1 - share) ** requests
+    return weights * (1 - in_experts * left_out)

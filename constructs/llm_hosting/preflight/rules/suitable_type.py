@@ -85,10 +85,10 @@ def _cheapest(
     return None
 
 
-def by_price(instance: InstanceType) -> tuple[float, float, str]:
+def by_price(instance: InstanceType) -> tuple[float, float, int, str]:
     """Return a sort key: the cheapest first, then the smallest."""
     memory = (instance.accelerator_memory_in_mib or 0) * instance.accelerator_count
-    return instance.usd_per_hour or instance.ec2_usd_per_hour or float("inf"), memory, instance.type
+    return instance.likely_usd_per_hour or float("inf"), memory, instance.vcpu, instance.type
 
 
 def holds_memory(placement: Placement) -> bool:

@@ -224,6 +224,12 @@ def test_ec2_has_the_machines_of_the_endpoint_types_and_others_at_its_own_price(
         assert each.usd_per_hour
 
 
+def test_no_price_of_an_endpoint_is_from_before_a_cut_of_ec2s() -> None:
+    for each in instances().values():
+        if each.usd_per_hour and each.ec2_usd_per_hour:
+            assert 1.15 < each.usd_per_hour / each.ec2_usd_per_hour < 1.45, each.type
+
+
 def test_one_accelerator_has_one_generation_and_one_bandwidth_per_family() -> None:
     families: dict[str, set[tuple[object, ...]]] = {}
     for instance in instances().values():

@@ -128,7 +128,7 @@ def test_the_type_to_take_instead_is_said_once(write: Any, capsys: pytest.Captur
         said(model={"id": "Qwen/Qwen3-32B"}, hosting={"instance_type": "ml.g6.xlarge"}),
     ):
         assert "instead" not in another
-    assert "use a type with more memory, such as ml.g7e.4xlarge (more than EC2's 4.00 USD an hour)" in another
+    assert "use a type with more memory, such as ml.g7e.2xlarge (about 4.20 USD an hour)" in another
     pool = said(serving={"max_model_len": 8192}, hosting={"instance_type": ["ml.g5.12xlarge", "ml.g5.2xlarge"]})
     assert "instead ml.g4dn.xlarge (about 0.74 USD an hour): the cheapest type that no rule refuses" in pool
 

@@ -68,7 +68,7 @@ def test_a_type_is_recommended_just_where_every_rule_accepts_it(model: str, serv
 def test_types_are_listed_from_the_cheapest_on_and_hold_the_requests(capsys: pytest.CaptureFixture[str]) -> None:
     found = reported("qwen3-4b", capsys, requests=12)
     held = fitting(found)
-    prices = [each["usd_per_hour"] or each["ec2_usd_per_hour"] for each in held]
+    prices = [each["likely_usd_per_hour"] for each in held]
     known = [price for price in prices if price]
     assert known == sorted(known)
     assert None not in prices[: len(known)], "unknown prices come last"
@@ -87,7 +87,9 @@ def test_published_times_are_measured_and_others_estimated(capsys: pytest.Captur
     found = {each["instance_type"]: each for each in reported("bloom-176b", capsys, types=types)["instance_types"]}
     p4d, other = found["ml.p4d.24xlarge"], found["ml.p4de.24xlarge"]
     assert (p4d["is_measured"], p4d["tokens_per_second"]) == (True, 37.1), "4 x 256 tokens in 27.564 s"
-    assert p4d["usd_per_million_tokens"] == pytest.approx(p4d["usd_per_hour"] / 3600 / (1024 / 27.564) * 1e6, abs=0.01)
+    assert p4d["usd_per_million_tokens"] == pytest.approx(
+        p4d["likely_usd_per_hour"] / 3600 / (1024 / 27.564) * 1e6, abs=0.01
+    )
     assert other["is_measured"] is False
     (more,) = reported("bloom-176b", capsys, types=["ml.p4d.24xlarge"], requests=8)["instance_types"]
     assert more["is_measured"] is False, "4 requests were measured, not 8"
@@ -196,7 +198,7 @@ def test_packed_weights_of_the_same_model_are_proposed(capsys: pytest.CaptureFix
     plain = fitting(found)[0]
     for each in found["quantized"]:
         assert not each["problems"]
-        assert (each["usd_per_hour"] or each["ec2_usd_per_hour"]) < plain["usd_per_hour"]
+        assert each["likely_usd_per_hour"] < plain["likely_usd_per_hour"]
     assert recommend.run(["qwen3-32b"], ROOT, question()) == 0
     said = capsys.readouterr().out
     assert "what they cost in quality is not known" in said

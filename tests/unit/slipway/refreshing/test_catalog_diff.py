@@ -16,6 +16,7 @@ from llm_hosting.catalog.engines import engine
 from llm_hosting.catalog.instances import ec2_instances, instances
 from slipway.refreshing import catalog_diff
 from support.own_project import own_project
+from support.price_list import price_list
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 NEWEST = engine("vllm").versions["0.31.0"].tag
@@ -204,28 +205,6 @@ NUMBERED = {"SKU0": {"attributes": {"component": "Hosting", "regionCode": "us-ea
 NO_PRICE = "product SKU0 has no price, or several, in USD for an hour"
 
 
-def price_list(folder: Path, offer: str, prices: dict[str, object], **changes: object) -> Path:
-    """Write a price list in the documented form, with these prices, and return its path."""
-    products, terms = {}, {}
-    for number, (name, price) in enumerate(prices.items()):
-        hosting = {"component": "Hosting", "instanceName": name}
-        machine = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
-        attributes = hosting if offer == "AmazonSageMaker" else {**machine, "instanceType": name}
-        sku = f"SKU{number}"
-        products[sku] = {"sku": sku, "attributes": {**attributes, "regionCode": "us-east-1"}}
-        terms[sku] = {f"{sku}.T": {"priceDimensions": {"R": {"unit": "Hrs", "pricePerUnit": {"USD": price}}}}}
-    products["OTHER"] = {"sku": "OTHER", "attributes": {"component": "Training", "regionCode": "us-east-1"}}
-    content = {
-        "formatVersion": "v1.0",
-        "offerCode": offer,
-        "products": products,
-        "terms": {"OnDemand": terms},
-        **changes,
-    }
-    (folder / "index.json").write_text(json.dumps(content))
-    return folder / "index.json"
-
-
 def prices_of_catalog(types: dict[str, Any]) -> dict[str, object]:
     return {name: str(each.usd_per_hour) for name, each in types.items() if each.usd_per_hour}
 
@@ -271,6 +250,7 @@ def test_ec2s_list_is_compared_for_the_prices_that_the_catalog_has(
             "it is not a price list v1.0 of AmazonSageMaker or AmazonEC2",
         ),
         ({"ml.g6.2xlarge": "1"}, {"offerCode": ["AmazonSageMaker"]}, OTHER_LIST),
+        ({"ml.g6.2xlarge": "1"}, {"publicationDate": "soon"}, "it has no date of publication"),
         ({"ml.g6.2xlarge": "1"}, {"terms": {}}, "it has no `products`, or no `terms.OnDemand`"),
         (
             {"ml.g6.2xlarge": "1"},

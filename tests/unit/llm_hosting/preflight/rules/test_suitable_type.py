@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from llm_hosting.catalog.instances import ec2_instances, instances
+from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import build_report
+from llm_hosting.preflight.rules.suitable_type import by_price
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import resolve
 from support.deployments.any_deployments import deployments
@@ -26,6 +27,15 @@ def advised(deployment: Deployment) -> set[str]:
     said = " ".join([*fixes, build_report("chat", resolution, found).suitable_type])
     own = {f"{prefix}{name}" for name in deployment.hosting.instance_types for prefix in ("", "ml.")}
     return TYPES & set(re.findall(r"[\w.-]*\w", said)) - own
+
+
+@pytest.mark.parametrize("types", [instances(), ec2_instances()])
+def test_more_cpus_beside_the_same_accelerators_never_come_first(types: dict[str, InstanceType]) -> None:
+    most: dict[tuple[str, int], int] = {}
+    for each in sorted((each for each in types.values() if each.likely_usd_per_hour), key=by_price):
+        twins = each.family, each.accelerator_count
+        assert each.vcpu >= most.get(twins, 0), each.type
+        most[twins] = each.vcpu
 
 
 @pytest.mark.slow

@@ -7,12 +7,12 @@ from support.templates.known_changes import endpoint
 def test_new_instances_are_told_with_quotas_price_and_minutes() -> None:
     waits = {"TerminationWaitInSeconds": 300, "MaximumExecutionTimeoutInSeconds": 3900}
     policy = {"BlueGreenUpdatePolicy": waits}
-    before, after = (endpoint(kind, DeploymentConfig=policy) for kind in ("ml.g6.2xlarge", "ml.p4d.24xlarge"))
+    before, after = (endpoint(kind, DeploymentConfig=policy) for kind in ("ml.g6.2xlarge", "ml.g5.48xlarge"))
 
     (told,) = (each for each in classify(before, after, start_in_seconds=420) if each.kind == "new-instances")
     assert told.sentence == (
-        "1 ml.p4d.24xlarge beside 1 ml.g6.2xlarge, quotas for both: 1 of 'ml.g6.2xlarge for endpoint usage', "
-        "1 of 'ml.p4d.24xlarge for endpoint usage'; about 38.91 USD an hour while both run; about 12 minutes, "
+        "1 ml.g5.48xlarge beside 1 ml.g6.2xlarge, quotas for both: 1 of 'ml.g6.2xlarge for endpoint usage', "
+        "1 of 'ml.g5.48xlarge for endpoint usage'; about 21.58 USD an hour while both run; about 12 minutes, "
         "the last 5 of them under watch, at most 65 minutes"
     )
 
