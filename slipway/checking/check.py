@@ -14,6 +14,7 @@ from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import ModelLock
 from llm_hosting.deployment.paths import UnknownDeploymentError, stack_name
 from llm_hosting.preflight.report import Report, build_report, unreadable
+from llm_hosting.preflight.rules.model import model_is_known
 from llm_hosting.preflight.rules.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file
 from llm_hosting.sources import handler_names
@@ -52,7 +53,8 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     """Print a report on each deployment.
 
     root: the folder with `deployments/` and `model_src/`. Returns the exit status: 0 if all are ready, 1 if one is
-    refused, 2 for an unknown name, for a region that contradicts the file, or if AWS could not be asked.
+    refused, 2 for an unknown name, for a region that contradicts the file, for a model that nobody knows, or if AWS
+    could not be asked.
     """
     try:
         results = judge(names, root, options)
@@ -73,7 +75,7 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
         print(f"{schema} is that of another version of Slipway: delete it, then run `slipway init`.", file=sys.stderr)
     if any(_is_refused(report, strict=options.strict) for report in reports):
         return 1
-    return 2 if any(report.verdict == "not asked" for report in reports) else 0
+    return 2 if any(_is_open(report) for report in reports) else 0
 
 
 def judge(names: Sequence[str], root: Path, options: CheckOptions) -> list[CheckResult]:
@@ -153,3 +155,10 @@ def _as_json(report: Report) -> dict[str, Any]:
 def _is_refused(report: Report, *, strict: bool) -> bool:
     doubts = strict and any(finding.level in ("warning", "unknown") for finding in report.findings)
     return report.verdict == "refused" or doubts
+
+
+def _is_open(report: Report) -> bool:
+    """Whether a question is open that decides the verdict, and that the file does not accept."""
+    return report.verdict == "not asked" or (
+        report.verdict == "not checked" and model_is_known.id not in report.silenced
+    )

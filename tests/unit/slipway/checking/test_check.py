@@ -148,18 +148,24 @@ def test_warnings_change_the_exit_status_only_when_asked(write: Any) -> None:
 
 def test_a_model_that_nobody_knows_is_not_ready(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = write({"model": {"id": "nobody/knows-this"}, "hosting": {"instance_type": "ml.g6.xlarge"}})
-    assert check(path) == 0
+    assert check(path) == 2
     said = capsys.readouterr().out
     assert said.startswith(" NOT CHECKED  mine: ")
     assert "its weights, memory, context and whether lmi-vllm runs it are not checked" in words(said)
-    assert check(path, "qwen3-4b") == 0
+    assert check(path, "qwen3-4b") == 2
     assert capsys.readouterr().out.endswith("1 ready, 1 not checked (mine)\n")
-    assert check(path, as_json=True) == 0
+    assert check(path, as_json=True) == 2
     report = json.loads(capsys.readouterr().out)
     (finding,) = (each for each in report["findings"] if each["rule"] == "model-is-known")
     assert report["verdict"] == "not checked"
     assert finding["fix"].startswith(f"run `slipway lock {path}`, ")
     assert check(path, strict=True) == 1
+
+
+def test_who_accepts_that_nobody_knows_the_model_gets_no_failing_status(write: Any) -> None:
+    silenced = {"silenced": {"model-is-known": "It is one of our own."}}
+    model = {"model": {"id": "nobody/knows-this"}, "hosting": {"instance_type": "ml.g6.xlarge"}}
+    assert check(write(model | {"preflight": silenced})) == 0
 
 
 def test_a_misspelt_name_is_offered_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
