@@ -13,7 +13,6 @@ from local_cloud.interpreters.environments import MODELS
 from local_cloud.real_model.error import RealModelError
 from local_cloud.real_model.folder import folder_of
 
-DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"  # small, with a chat template, and free to use
 _WORKER = Path(__file__).with_name("worker.py")
 
 

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentTypeError, Namespace
 
-from local_cloud.real_model.process import DEFAULT_MODEL
+from local_cloud.real_model import DEFAULT_MODEL
 from slipway.cli.arguments import FILE, PLAYGROUND_PORT, port, several_names
 from slipway.cli.parser import Verbs, add_verb
 

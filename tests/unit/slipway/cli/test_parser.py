@@ -86,10 +86,11 @@ def test_a_python_without_the_packages_is_told_in_one_sentence(verb: str) -> Non
 def test_no_room_that_does_a_verbs_work_is_imported_to_read_the_command_line() -> None:
     program = (
         "import sys; from slipway.__main__ import command_line; command_line()\n"
-        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('slipway.')}))"
+        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('slipway.')}))\n"
+        "print([name for name in sys.modules if name.startswith('local_cloud.')])"
     )
     result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "['__main__', 'cli', 'shared']"
+    assert result.stdout.splitlines() == ["['__main__', 'cli', 'shared']", "['local_cloud.real_model']"]
 
 
 def test_another_project_of_our_name_is_told_in_one_sentence(tmp_path: Path) -> None:
