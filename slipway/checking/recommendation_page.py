@@ -89,10 +89,8 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
             requests,
             bar,
         )
-    legend = (
-        f"USD/h: us-east-1, {prices_as_of()}, ~ from EC2's price; USD/1M: a million tokens of answers at that load, "
-    )
-    legend += "full: with as many requests as fit, ~ estimated"
+    legend = f"USD/h: us-east-1, {prices_as_of()}, ~ from EC2's price; USD/1M: a million tokens of answers at that "
+    legend += "load, full: with as many requests as fit, ~ estimated"
     return Group(table, Text(legend, "dim"))
 
 

@@ -19,9 +19,8 @@ def add(verbs: Verbs) -> None:
     prices = "AWS's price list of AmazonSageMaker or AmazonEC2 in JSON: a file or an https URL"
     verb.add_argument("--prices", action="append", default=[], metavar="SOURCE", help=prices)
     verb.add_argument("--json", action="store_true", help="print a JSON list")
-    verb = add_verb(
-        own, "prices", "write the prices of AWS's price lists, and their date, into the catalog", run_prices
-    )
+    text = "write the prices of AWS's price lists, and their date, into the catalog"
+    verb = add_verb(own, "prices", text, run_prices)
     verb.add_argument("lists", nargs="+", metavar="list", help=prices)
 
 

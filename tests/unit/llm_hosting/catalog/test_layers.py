@@ -181,6 +181,10 @@ def test_another_project_forgets_the_rows_of_the_first(tmp_path: Path) -> None:
             "ml.c5.xlarge: is a name of endpoints, which belongs to instances.",
         ),
         (
+            {"instances.json": {"prices_as_of": "today"}},
+            "catalog/instances.json: prices_as_of: use the date of the prices, such as 2026-11-20.",
+        ),
+        (
             types(compute_capability=None),
             "ml.g99.2xlarge: compute_capability: types of kind gpu have it, and no other.",
         ),
