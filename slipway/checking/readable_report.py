@@ -87,12 +87,12 @@ def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, Ren
     yield Text("facts"), Text(report.facts)
     if report.yours:
         yield Text("yours"), Text(", ".join(report.yours))
-    yield (
-        Text("instance"),
-        Text(
-            f"{counts} x {', else '.join(hosting.instance_types)}; {hosting.mode}, {deployment.region or 'any region'}"
-        ),
-    )
+    region = deployment.region or (f"only {report.only_in}" if report.only_in else "any region")
+    yield Text("instance"), Text(f"{counts} x {', else '.join(hosting.instance_types)}; {hosting.mode}, {region}")
+    if report.host_image:
+        yield Text("host image"), Text(report.host_image)
+    if report.legacy:
+        yield Text("legacy"), Text(report.legacy)
 
 
 def _overlay(report: Report, console: Console) -> Iterator[tuple[Text, RenderableType]]:

@@ -4,15 +4,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..catalog.engines import engine
 from ..catalog.instances import FILE as INSTANCES_FILE
 from ..catalog.instances import machine_prices
 from ..catalog.layers import own_file
 from ..catalog.models import MODELS_FILE
 from ..deployment.finding import LEVELS, Finding
+from ..deployment.model import Deployment
 from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.memory import GB, weights_in_files
+from .rules.api import regions_of_arns
 from .rules.model import model_is_known
 from .rules.own_rules import FILE as RULES_FILE
 from .rules.own_rules import all_rules, own_rules
@@ -85,6 +88,9 @@ class Report:
     extends: the base of an overlay.
     sets: the settings of the overlay, except those with an error, whose values may be secrets.
     yours: the rows and rules of the user's project that the check used, each with its file.
+    host_image: the host image, where it comes from, and a fix if none is known; empty = no GPUs.
+    only_in: the region that an ARN pins a deployment of any region to, and the field of the ARN.
+    legacy: since when the engine is legacy, why, and its successor; empty = it is not.
     """
 
     name: str
@@ -107,6 +113,9 @@ class Report:
     extends: str = ""
     sets: list[SetOverBase] = field(default_factory=list)
     yours: list[str] = field(default_factory=list)
+    host_image: str = ""
+    only_in: str = ""
+    legacy: str = ""
 
 
 NOT_CHECKED = (
@@ -153,7 +162,39 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         not_checked=list(NOT_CHECKED),
         suitable_type=_suitable_type(resolution, findings),
         yours=list(_yours(resolution)),
+        host_image=_host_image(resolution),
+        only_in="" if deployment.region else _only_in(deployment),
+        legacy=_legacy(deployment.serving.engine),
     )
+
+
+def _host_image(resolution: Resolution) -> str:
+    """Return where the host image comes from: a CUDA newer than its driver ends the container without a log line."""
+    container, name, cuda = resolution.container, resolution.inference_ami_version, resolution.cuda
+    if container.platform != "gpu" or resolution.deployment.hosting.runs_on_machines:
+        return ""
+    if resolution.deployment.hosting.inference_ami_version:
+        return f"{name}, as hosting.inference_ami_version says"
+    if name:
+        return f"{name}, derived from CUDA {cuda:g} of the image"
+    if cuda is None and container.version is None:
+        return (
+            "by default, because serving.image_uri names no CUDA version; set hosting.inference_ami_version if you know"
+        )
+    if int(cuda or 0) == 13:
+        return "by default: set hosting.inference_ami_version to one with driver 580 or newer, which CUDA 13 needs"
+    return "by default"
+
+
+def _only_in(deployment: Deployment) -> str:
+    return next((f"{region}, because of {name}" for name, region in regions_of_arns(deployment).items()), "")
+
+
+def _legacy(name: str) -> str:
+    legacy = engine(name).legacy
+    if legacy is None:
+        return ""
+    return f"{name} since {legacy.since}: {legacy.reason.rstrip('.')}; prefer its successor, {legacy.successor}"
 
 
 def _yours(resolution: Resolution) -> Iterator[str]:

@@ -17,6 +17,8 @@ from ..deployment.paths import spoken_name
 from ..resolution import Resolution, resolve
 from .rules import (  # noqa: F401  (registers the rules)
     api,
+    driver,
+    effect,
     environment,
     hardware,
     hosting,
@@ -25,14 +27,16 @@ from .rules import (  # noqa: F401  (registers the rules)
     machines,
     memory,
     model,
+    option_values,
     options,
     quantization,
     requirements,
     timing,
     tokenizer,
+    tools,
 )
 from .rules.own_rules import all_rules
-from .rules.rule import RULES, Rule, error, warning
+from .rules.rule import FORMER, RULES, Rule, error, warning
 from .rules.suitable_type import with_type, without_type
 
 
@@ -75,7 +79,7 @@ def _findings(resolution: Resolution, rules: Sequence[Rule[Resolution]]) -> list
 def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
     """`preflight.silenced` takes warnings only."""
     for rule in all_rules():
-        if rule.level == "error" and rule.id in resolution.deployment.preflight.silenced:
+        if rule.level == "error" and rule.id in resolution.deployment.preflight.silenced.keys() - FORMER:
             yield Finding(
                 f"preflight.silenced.{rule.id}",
                 "is an error, which can't be silenced",
@@ -87,7 +91,7 @@ def errors_are_not_silenced(resolution: Resolution) -> Iterator[Finding]:
 def silenced_rules_exist(resolution: Resolution) -> Iterator[Finding]:
     """An id that no rule has silences nothing."""
     known = {rule.id for rule in all_rules()}
-    for name in sorted(resolution.deployment.preflight.silenced.keys() - known):
+    for name in sorted(resolution.deployment.preflight.silenced.keys() - known - FORMER):
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
         yield Finding(f"preflight.silenced.{name}", "is not a rule", f"use {near[0]}" if near else "remove it")
 

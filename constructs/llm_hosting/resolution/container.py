@@ -78,8 +78,9 @@ class Container:
 
     @property
     def runs_own_branch(self) -> bool:
-        """Whether LMI is told to compute with its own branch: of TGI first, of vLLM from 0.28 on."""
-        return self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.platform == "gpu"
+        """Whether LMI is told to compute with its own branch: of TGI first, of vLLM from 0.28 on, none from 0.33 on."""
+        is_told = self.environment.get("OPTION_ROLLING_BATCH") in _OWN_BRANCH and self.platform == "gpu"
+        return is_told and not self.passes_options_on
 
     @property
     def runs_vllm(self) -> bool:

@@ -1,6 +1,5 @@
 """Rules over `serving.environment`: secrets, size, spelling, and contradictions with settings of the same file."""
 
-import difflib
 import re
 from collections.abc import Iterator
 
@@ -19,22 +18,6 @@ _HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
 _NOT_SECRET_NAMES = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
 # These are not secrets: a placeholder, or a number of tokens.
 _NO_SECRET = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^[0-9]{0,8}$", re.IGNORECASE)
-# Variables that containers read and that stand for no setting.
-_OTHERS_READ = {
-    "HF_MODEL_TRUST_REMOTE_CODE",
-    "HF_TASK",
-    "MAX_BATCH_PREFILL_TOKENS",
-    "MAX_BATCH_TOTAL_TOKENS",
-    "MAX_INPUT_LENGTH",
-    "MAX_INPUT_TOKENS",
-    "OPTION_ENTRYPOINT",
-    "OPTION_GPU_MEMORY_UTILIZATION",
-    "OPTION_ROLLING_BATCH",
-    "OPTION_TRUST_REMOTE_CODE",
-}
-# These look like misspelt names of those, but are right.
-_NOT_MISSPELT = {"SM_NUM_CPUS", "SM_SGLANG_DP_SIZE", "SM_SGLANG_EP_SIZE", "SM_SGLANG_PP_SIZE"}
-_CLOSE = 0.9  # least similarity by difflib; 1 = equal
 _COUNTS = ("max_model_len", "max_batch_size", "max_batch_delay_in_ms", "tensor_parallel_degree")
 # vLLM takes lengths such as `16k`, `-1` or `auto`; LMI takes the degree `max`.
 _COUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?[kKmMgG]?|auto|max|", re.IGNORECASE)
@@ -96,7 +79,7 @@ def environment_wins(resolution: Resolution) -> Iterator[Finding]:
             f"names {container.model_id}, which wins over model.id ({model_id}), so GET /endpoint shows the wrong model"
         )
         yield Finding("serving.environment", problem, f"set model.id to {container.model_id} and remove the variable")
-    settings = {field.partition(".")[2] for field in _engine_settings(resolution)}
+    settings = {field.partition(".")[2] for field in engine_settings(resolution)}
     for setting in sorted(settings):
         names = [name for name in VARIABLE_ALIASES.get(setting, ()) if is_read(name, container.server)]
         derived = next((resolution.derived[name] for name in names if name in resolution.derived), None)
@@ -106,43 +89,13 @@ def environment_wins(resolution: Resolution) -> Iterator[Finding]:
                 yield Finding(f"serving.environment.{name}", problem, "remove one of them")
 
 
-@warning
-def variable_is_misspelt(resolution: Resolution) -> Iterator[Finding]:
-    """A variable that nothing reads has no effect, and no container complains."""
-    known = {name for names in VARIABLE_ALIASES.values() for name in names} | _OTHERS_READ
-    for name in sorted(resolution.deployment.serving.environment.keys() - known - _NOT_MISSPELT):
-        if near := difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE):
-            yield Finding(f"serving.environment.{name}", f"looks like a misspelt {near[0]}", "rename it")
-
-
-@warning
-def variable_is_read(resolution: Resolution) -> Iterator[Finding]:
-    """Variables of another container have no effect."""
-    container, given = resolution.container, resolution.deployment.serving.environment
-    unread = [name for name in given if not is_read(name, container.server)]
-    if unread:
-        problem = f"has variables without effect on {container.engine}: {', '.join(unread)}"
-        yield Finding("serving.environment", problem, "remove these variables")
-
-
-@warning
-def settings_reach_engine(resolution: Resolution) -> Iterator[Finding]:
-    """A setting for which the container has no variable has no effect; only the checks use it."""
-    version = _published(resolution)
-    for field, value in _engine_settings(resolution).items() if version else ():
-        is_default = field == "serving.tensor_parallel_degree" and value == 1
-        if version and field.partition(".")[2] not in version.variables and not is_default:
-            problem = f"{value!r} does not reach {version.engine} {version.label}, which has no such setting"
-            yield Finding(field, problem, "remove it")
-
-
 @error
 def values_fit_engine(resolution: Resolution) -> Iterator[Finding]:
     """Each version of an engine takes only certain number formats."""
-    version = _published(resolution)
+    version = published(resolution)
     # lmi-deepspeed takes vLLM's formats if its rolling batch is vLLM's.
     is_rolled = resolution.container.engine == "lmi-deepspeed" and resolution.container.runs_vllm
-    for field, value in _engine_settings(resolution).items() if version else ():
+    for field, value in engine_settings(resolution).items() if version else ():
         variable = version.variables.get(field.partition(".")[2]) if version else None
         is_vllms = field == "model.quantization" and is_rolled
         if version and variable and variable.values is not None and value not in variable.values and not is_vllms:
@@ -159,13 +112,13 @@ def _is_secret(name: str, value: str) -> bool:
     return is_named_so and not _HUB_TOKEN_NAME.search(name) and not _NO_SECRET.search(value)
 
 
-def _published(resolution: Resolution) -> EngineVersion | None:
+def published(resolution: Resolution) -> EngineVersion | None:
     """Return the catalog's row of an image that AWS publishes; None = another image."""
     version = resolution.container.version
     return version if version and version.tag else None
 
 
-def _engine_settings(resolution: Resolution) -> dict[str, object]:
+def engine_settings(resolution: Resolution) -> dict[str, object]:
     """Return the engine's settings that the file sets, by field."""
     model, serving = resolution.deployment.model, resolution.deployment.serving
     values: dict[str, object] = {

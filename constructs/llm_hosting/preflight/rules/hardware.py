@@ -1,4 +1,4 @@
-"""Rules over image, host image and instance type: processor, accelerator, driver, number formats."""
+"""Rules over image and instance type: processor, accelerator, number formats."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,6 @@ def image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
 def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
     """An accelerator that the engine leaves idle costs as much as a busy one."""
     container = resolution.container
-    starts_one_copy = container.server in ("vllm", "sglang", "tgi") and not container.number(*_REPLICAS)
     for placement in resolution.placements:
         instance = placement.instance
         if instance.kind == "cpu" and _platform(container) == "gpu" and _runs_on_cpu_too(container):
@@ -85,44 +84,40 @@ def accelerator_is_used(resolution: Resolution) -> Iterator[Finding]:
                 f"{instance.type!r} has {instance.accelerator}, which this image is not built to use",
                 f"use {_INSTEAD['cpu']}",
             )
-        elif starts_one_copy and (smaller := _smaller_type(placement)):
-            # If a rule refuses the deployment, its finding decides on the type.
-            fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
-            ways = [smaller.type] if fits else []
-            yield Finding(
-                "hosting.instance_type",
-                f"{placement.shards} of the {placement.devices} accelerators of {instance.type} are used, because "
-                f"{container.engine} starts one copy of degree {placement.degree}",
-                f"use {', or '.join([*ways, 'a higher serving.tensor_parallel_degree'])}",
-            )
-
-
-@error
-def host_image_fits_platform(resolution: Resolution) -> Iterator[Finding]:
-    """A host image holds the drivers of one kind of accelerator."""
-    given = resolution.deployment.hosting.inference_ami_version
-    made_for = "neuron" if given and "neuron" in given else "gpu"
-    for instance in (placement.instance for placement in resolution.placements):
-        if given and instance.kind != made_for:
-            yield Finding(
-                "hosting.inference_ami_version",
-                f"{given!r} is made for {_PLATFORMS[made_for]}, but {instance.type} has none",
-                "remove the setting",
-            )
+    if not _names_degree(container):
+        yield from _idle_accelerators(resolution)
 
 
 @note
-def host_image_is_derived(resolution: Resolution) -> Iterator[Finding]:
-    """A container whose CUDA is newer than the host's driver ends without a log line, so the host image is derived."""
-    field, container = "hosting.inference_ami_version", resolution.container
-    if resolution.deployment.hosting.inference_ami_version or container.platform != "gpu":
+def degree_uses_accelerators(resolution: Resolution) -> Iterator[Finding]:
+    """A degree that the file names may leave accelerators idle, which cost as much as busy ones."""
+    if _names_degree(resolution.container):
+        yield from _idle_accelerators(resolution)
+
+
+def _names_degree(container: Container) -> bool:
+    return bool(
+        container.explicit_value("tensor_parallel_degree") or container.deployment.serving.tensor_parallel_degree
+    )
+
+
+def _idle_accelerators(resolution: Resolution) -> Iterator[Finding]:
+    container = resolution.container
+    if container.server not in ("vllm", "sglang", "tgi") or container.number(*_REPLICAS):
         return
-    if derived := resolution.inference_ami_version:
-        yield Finding(field, f"is not set, so {derived} is derived from CUDA {resolution.cuda:g} of the image")
-    elif resolution.cuda is None and container.version is None:
-        yield Finding(field, "can't be derived, because serving.image_uri names no CUDA version", "set it if you know")
-    elif int(resolution.cuda or 0) == 13:
-        yield Finding(field, "is not known for a CUDA 13 image on this type", "set one with driver 580 or newer")
+    for placement in resolution.placements:
+        instance = placement.instance
+        if (smaller := _smaller_type(placement)) is None:
+            continue
+        # If a rule refuses the deployment, its finding decides on the type.
+        fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
+        ways = [smaller.type] if fits else []
+        yield Finding(
+            "hosting.instance_type",
+            f"{placement.shards} of the {placement.devices} accelerators of {instance.type} are used, because "
+            f"{container.engine} starts one copy of degree {placement.degree}",
+            f"use {', or '.join([*ways, 'a higher serving.tensor_parallel_degree'])}",
+        )
 
 
 @error

@@ -9,7 +9,7 @@ from ...catalog.regions import container_accounts
 from ...deployment.finding import Finding
 from ...deployment.nearest import nearest
 from ...resolution import Resolution
-from .rule import error, note, warning
+from .rule import error, laws_of, warning
 from .suitable_type import SUCH_AS
 
 _UPSTREAM_IMAGE = re.compile(
@@ -83,6 +83,11 @@ def image_is_in_region(resolution: Resolution) -> Iterator[Finding]:
 
 
 @warning
+def image_uri_is_sound(resolution: Resolution) -> Iterator[Finding]:
+    """An own image has a tag that exists, and answers SageMaker: on port 8080 to /ping and /invocations."""
+    yield from laws_of(resolution, image_tag_is_known, image_is_pinned, image_answers_sagemaker)
+
+
 def image_tag_is_known(resolution: Resolution) -> Iterator[Finding]:
     """A tag of AWS's own registry that is not in the catalog is probably misspelt."""
     uri = resolution.deployment.serving.image_uri or ""
@@ -97,7 +102,6 @@ def image_tag_is_known(resolution: Resolution) -> Iterator[Finding]:
         )
 
 
-@warning
 def image_is_pinned(resolution: Resolution) -> Iterator[Finding]:
     """An image without a tag is `latest`: the next instance may run another image than the last one."""
     uri = resolution.deployment.serving.image_uri or ""
@@ -106,7 +110,6 @@ def image_is_pinned(resolution: Resolution) -> Iterator[Finding]:
         yield Finding("serving.image_uri", problem, "add a tag, or a digest")
 
 
-@warning
 def image_answers_sagemaker(resolution: Resolution) -> Iterator[Finding]:
     """SageMaker starts `serve` and asks /ping and /invocations on port 8080 (text-generation-inference#885)."""
     uri = resolution.deployment.serving.image_uri or ""
@@ -132,15 +135,6 @@ def image_is_published_there(resolution: Resolution) -> Iterator[Finding]:
             f"{version.label}",
             "use another version, or copy the image there and set serving.image_uri",
         )
-
-
-@note
-def legacy_engine(resolution: Resolution) -> Iterator[Finding]:
-    """An engine that is no longer built gets no security fixes either."""
-    known = engine(resolution.deployment.serving.engine)
-    if known.legacy:
-        problem = f"{known.name!r} is legacy since {known.legacy.since}: {known.legacy.reason.rstrip('.')}"
-        yield Finding("serving.engine", problem, f"prefer its successor, {known.legacy.successor}")
 
 
 def _registry(uri: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from ...deployment.finding import Finding
 from ...resolution import Container, Resolution
 from ...resolution.memory import GB, weights_in_files
 from ...resolution.variables import VARIABLE_ALIASES
-from .rule import error, unknown, warning
+from .rule import error, note, unknown, warning
 
 # The repositories of these models hold code that transformers does not have.
 _OWN_CODE = {
@@ -245,7 +245,7 @@ def gated_model_needs_token(resolution: Resolution) -> Iterator[Finding]:
         )
 
 
-@warning
+@note
 def token_is_readable(resolution: Resolution) -> Iterator[Finding]:
     """A secret in a container's environment is plain text for everyone who may describe the model."""
     model = resolution.deployment.model

@@ -12,10 +12,10 @@ from ...deployment.nearest import nearest
 from ...resolution import Container, Resolution
 from ...resolution.memory import whole_prompt_in_tokens
 from ...resolution.variables import FIRST_ROLLING_BATCH, TGI_INPUT, TGI_PREFILL, TGI_TOTAL
-from .rule import error, warning
+from .rule import error
 
 
-class _Option(NamedTuple):
+class Option(NamedTuple):
     """An option, or some of its values, that only some versions of an engine read.
 
     values: None = all but `disable` and `auto`.
@@ -31,21 +31,15 @@ class _Option(NamedTuple):
     fix: str
 
 
-_LMI = tuple(name for name in ENGINES if name.startswith("lmi-"))
-_TGI = ("tgi",)
+LMI = tuple(name for name in ENGINES if name.startswith("lmi-"))
 # djl-serving, branches 0.22.1-dlc to 0.36.0; release notes of text-generation-inference.
 _ENDS_CONTAINER = (
-    _Option(_LMI, "OPTION_S3URL", None, None, "0.28", "set model.weights instead, or OPTION_MODEL_ID to the S3 URI"),
-    _Option(_LMI, "OPTION_ROLLING_BATCH", None, FIRST_ROLLING_BATCH, None, "use a newer version"),
-    _Option(_LMI, "OPTION_ROLLING_BATCH", ("vllm",), "0.24", None, "use a newer version, or lmi-dist"),
-    _Option(_LMI, "OPTION_ROLLING_BATCH", ("lmi-dist", "scheduler"), None, "0.33", "remove it, or use vllm"),
-    _Option(_LMI, "OPTION_ROLLING_BATCH", ("deepspeed",), None, "0.28", "remove it, or use vllm"),
-    _Option(_LMI, "OPTION_ASYNC_MODE", ("true",), "0.33", None, "use a newer version"),
-)
-_HAS_NO_EFFECT = (
-    _Option(_LMI, "OPTION_QUANTIZATION", None, "0.33", None, "use OPTION_QUANTIZE, LMI's own name for it"),
-    _Option(_TGI, "LORA_ADAPTERS", None, "2.1", None, "use 2.2.0 or newer"),
-    _Option(_TGI, "MESSAGES_API_ENABLED", None, "1.4", "2.4", "remove it: from 2.4 on TGI knows chats by their shape"),
+    Option(LMI, "OPTION_S3URL", None, None, "0.28", "set model.weights instead, or OPTION_MODEL_ID to the S3 URI"),
+    Option(LMI, "OPTION_ROLLING_BATCH", None, FIRST_ROLLING_BATCH, None, "use a newer version"),
+    Option(LMI, "OPTION_ROLLING_BATCH", ("vllm",), "0.24", None, "use a newer version, or lmi-dist"),
+    Option(LMI, "OPTION_ROLLING_BATCH", ("scheduler",), None, "0.33", "remove it, or use vllm"),
+    Option(LMI, "OPTION_ROLLING_BATCH", ("deepspeed",), None, "0.28", "remove it, or use vllm"),
+    Option(LMI, "OPTION_ASYNC_MODE", ("true",), "0.33", None, "use a newer version"),
 )
 # Engines and rolling batches, and parts of the tags of the images that hold them.
 _IN_IMAGES = {
@@ -70,16 +64,10 @@ _BATCHED_TOKENS = (
 @error
 def option_fits_version(resolution: Resolution) -> Iterator[Finding]:
     """A version of an engine ends at some options that it does not know yet, or no longer."""
-    yield from _unread(resolution.container, _ENDS_CONTAINER)
+    yield from unread_options(resolution.container, _ENDS_CONTAINER)
 
 
-@warning
-def option_is_read(resolution: Resolution) -> Iterator[Finding]:
-    """A version of an engine ignores some options that it does not know yet, or no longer."""
-    yield from _unread(resolution.container, _HAS_NO_EFFECT)
-
-
-def _unread(container: Container, options: tuple[_Option, ...]) -> Iterator[Finding]:
+def unread_options(container: Container, options: tuple[Option, ...]) -> Iterator[Finding]:
     """Yield one finding for each variable that the version does not read."""
     label, given = container.label, container.deployment.serving.environment
     found = set()
@@ -165,7 +153,7 @@ def tgi_limits(resolution: Resolution) -> Iterator[Finding]:
         yield Finding(f"{environment}.MAX_TOTAL_TOKENS", problem, f"use {compiled:,.0f}, or compile for more")
 
 
-@warning
+@error
 def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
     """A model on Neuron is compiled for one batch size, which the server must use."""
     container = resolution.container

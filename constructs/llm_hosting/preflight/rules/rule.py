@@ -59,3 +59,32 @@ class Rules(list[Rule[Judged]]):
 
 RULES = Rules[Resolution]()
 error, warning, unknown, note = RULES.error, RULES.warning, RULES.unknown, RULES.note
+
+# Ids that release 0.1.0 lets files silence, and that are now a part of another rule, an error, or gone.
+FORMER = frozenset(
+    {
+        "arns-pin-the-region",
+        "batch-fits-compilation",
+        "host-image-is-derived",
+        "image-answers-sagemaker",
+        "image-is-pinned",
+        "image-tag-is-known",
+        "jobs-alone-scale-out",
+        "legacy-engine",
+        "machine-reads-setting",
+        "option-is-read",
+        "settings-have-an-effect",
+        "settings-reach-engine",
+        "shared-secret",
+        "token-limits-have-an-effect",
+        "variable-is-misspelt",
+        "variable-is-read",
+    }
+)
+
+
+def laws_of(resolution: Resolution, *laws: Law[Resolution]) -> Iterator[Finding]:
+    """Yield the findings of laws that were rules in release 0.1.0, except those that the file silences by that id."""
+    for law in laws:
+        if law.__name__.replace("_", "-") not in resolution.deployment.preflight.silenced:
+            yield from law(resolution)

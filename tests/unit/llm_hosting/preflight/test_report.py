@@ -15,7 +15,7 @@ from llm_hosting.resolution import resolve
 from llm_hosting.resolution.memory import GB
 from slipway.account.findings import CHECKS
 from support.deployments.any_deployments import deployments
-from support.deployments.good_one import ASYNC, ON_EC2, Changes, deployment, resolved
+from support.deployments.good_one import ASYNC, ON_EC2, OWN_REGISTRY, SECRET, Changes, deployment, resolved
 
 
 def report_on(any_deployment: Deployment) -> Report:
@@ -34,7 +34,7 @@ def test_a_deployment_that_no_rule_objects_to_is_ready() -> None:
 
 
 def test_neither_warnings_nor_unknowns_refuse() -> None:
-    assert report({"api": {"auth": "api-key"}}).verdict == "ready"
+    assert report({"api": {"playground": True}}).verdict == "ready"
     assert report({"model": {"id": "stabilityai/stablelm-zephyr-3b"}, "serving": {"engine": "tgi"}}).verdict == "ready"
 
 
@@ -62,15 +62,55 @@ def test_one_error_refuses() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    found = report({"api": {"auth": "api-key"}, "serving": {"tensor_parallel_degree": 2}})
+    model = {"hub_token_secret_arn": SECRET}
+    found = report({"model": model, "api": {"playground": True}, "serving": {"tensor_parallel_degree": 2}})
     assert [finding.level for finding in found.findings] == ["error", "warning", "note"]
 
 
 def test_a_silenced_rule_neither_speaks_nor_passes() -> None:
-    silenced = {"shared-secret": "the callers have no AWS credentials"}
-    found = report({"api": {"auth": "api-key"}, "preflight": {"silenced": silenced}})
+    silenced = {"playground-needs-a-key": "we only look at the page"}
+    found = report({"api": {"playground": True}, "preflight": {"silenced": silenced}})
     assert found.silenced == silenced
-    assert "shared-secret" not in {*found.passed, *(finding.rule for finding in found.findings)}
+    assert "playground-needs-a-key" not in {*found.passed, *(finding.rule for finding in found.findings)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, "al2023-ami-sagemaker-inference-gpu-4-1, derived from CUDA 13 of the image"),
+        (
+            {"hosting": {"inference_ami_version": "al2-ami-sagemaker-inference-gpu-3-1"}},
+            "al2-ami-sagemaker-inference-gpu-3-1, as hosting.inference_ami_version says",
+        ),
+        ({"serving": {"version": "0.36.0-lmi18"}}, "by default"),
+        (
+            {"hosting": {"instance_type": "ml.p6-b200.48xlarge"}},
+            "by default: set hosting.inference_ami_version to one with driver 580 or newer, which CUDA 13 needs",
+        ),
+        (
+            {"serving": {"engine": "custom", "image_uri": f"{OWN_REGISTRY}/own:1"}},
+            "by default, because serving.image_uri names no CUDA version; set hosting.inference_ami_version if you "
+            "know",
+        ),
+        ({"serving": {"engine": "llama-cpp"}, "hosting": {"instance_type": "ml.c7i.2xlarge"}}, ""),
+        (ON_EC2, ""),
+    ],
+)
+def test_it_says_where_the_host_image_comes_from(changes: Changes, says: str) -> None:
+    assert report(changes).host_image == says
+
+
+def test_it_says_what_to_take_instead_of_a_legacy_engine() -> None:
+    assert report({}).legacy == ""
+    said = report({"serving": {"engine": "tgi"}}).legacy
+    assert said.startswith("tgi since 2025-12: ")
+    assert said.endswith("; prefer its successor, vllm"), said
+
+
+def test_an_arn_pins_a_deployment_of_any_region() -> None:
+    alarms = {"alarms": {"topic_arn": "arn:aws:sns:us-east-1:111122223333:on-call"}}
+    assert report(alarms).only_in == "us-east-1, because of alarms.topic_arn"
+    assert report(alarms | {"region": "us-east-1"}).only_in == report({}).only_in == ""
 
 
 @pytest.mark.slow

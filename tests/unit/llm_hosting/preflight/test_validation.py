@@ -22,7 +22,19 @@ from support.deployments.good_one import ASYNC, GOOD, OWN_REGISTRY, Changes, fin
 from support.deployments.known_deployments import SHIPPED_FILES
 from support.repository import ROOT
 
-REASON = {"shared-secret": "the callers have no AWS credentials"}
+REASON = "the callers have no AWS credentials"
+# Warnings, questions and notes that files of release 0.1.0 may silence.
+SILENCED_IN_0_1_0 = """
+accelerator-is-used answer-fits-route arns-pin-the-region batch-fits-compilation chats-have-a-template
+context-with-windows-fits-memory deadline-outlasts-start environment-wins gguf-needs-llama-cpp host-image-is-derived
+image-answers-sagemaker image-is-pinned image-is-published-there image-tag-is-known jobs-alone-scale-out
+key-has-not-expired kv-cache-fits-accelerator legacy-engine machine-reads-setting model-generates-text
+model-id-is-spelt-right model-is-known open-to-the-internet openai-without-chat option-is-read
+pipelines-load-32-bits playground-needs-a-key remote-code-needs-consent settings-agree-with-lock
+settings-have-an-effect settings-reach-engine shared-secret silenced-rules-exist start-may-outlast-timeout
+support-is-known token-is-readable token-limits-have-an-effect tokens-fit-memory variable-is-misspelt
+variable-is-read version-is-in-catalog weights-barely-fit weights-can-be-read weights-need-a-volume
+""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize(
@@ -62,9 +74,22 @@ def test_a_shipped_deployment_is_not_refused(path: Path) -> None:
 
 
 def test_a_silenced_warning_is_left_out() -> None:
-    shared: Changes = {"api": {"auth": "api-key"}}
-    assert "shared-secret" in {finding.rule for finding in findings(shared)}
-    assert "shared-secret" not in {finding.rule for finding in findings(shared | {"preflight": {"silenced": REASON}})}
+    useless: Changes = {"api": {"playground": True}}
+    assert "playground-needs-a-key" in {finding.rule for finding in findings(useless)}
+    silenced = useless | {"preflight": {"silenced": {"playground-needs-a-key": REASON}}}
+    assert "playground-needs-a-key" not in {finding.rule for finding in findings(silenced)}
+
+
+def test_what_a_file_of_an_earlier_release_silences_is_no_mistake() -> None:
+    found = findings({"preflight": {"silenced": dict.fromkeys(SILENCED_IN_0_1_0, REASON)}})
+    assert [each.field for each in found if each.field.startswith("preflight")] == []
+
+
+def test_the_id_of_an_earlier_release_silences_its_part_of_a_rule() -> None:
+    environment = {"OPTION_MAX_MODEL_LNE": "8192", "SM_VLLM_DTYPE": "bfloat16"}
+    silenced = {"preflight": {"silenced": {"variable-is-misspelt": REASON}}}
+    found = findings({"serving": {"environment": environment}} | silenced)
+    assert [each.field for each in found if each.rule == "settings-are-read"] == ["serving.environment"]
 
 
 def test_an_error_cannot_be_silenced() -> None:
@@ -80,7 +105,7 @@ def test_unknowns_can_be_silenced_too() -> None:
 
 
 def test_each_variable_that_a_version_does_not_know_is_named() -> None:
-    environment = {"OPTION_S3URL": "s3://bucket/prefix/", "OPTION_ROLLING_BATCH": "lmi-dist"}
+    environment = {"OPTION_S3URL": "s3://bucket/prefix/", "OPTION_ROLLING_BATCH": "scheduler"}
     found = [each.field for each in findings({"serving": {"environment": environment}}) if each.level == "error"]
     assert found == ["serving.environment.OPTION_S3URL", "serving.environment.OPTION_ROLLING_BATCH"]
 

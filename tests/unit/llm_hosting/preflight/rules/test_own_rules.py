@@ -66,8 +66,8 @@ def test_an_error_of_the_project_can_not_be_silenced(tmp_path: Path) -> None:
         (rule("return 5"), "rules.py, line 3: the rule our_own_law failed: TypeError: 'int' object is not iterable."),
         (rule('yield "text"'), "line 3: the rule our_own_law yields 'text'; yield Finding(field, problem, fix)."),
         (
-            rule().replace("our_own_law", "fleet_law").replace("fleet_law", "image_is_pinned"),
-            "rules.py, line 3: image-is-pinned is a rule of Slipway already; rename the function.",
+            rule().replace("our_own_law", "fleet_law").replace("fleet_law", "image_fits_platform"),
+            "rules.py, line 3: image-fits-platform is a rule of Slipway already; rename the function.",
         ),
         (HEAD + "@error\nclass Ours:\n    pass\n", "rules.py, line 2: TypeError: @error takes a function, not <class"),
         (

@@ -79,7 +79,7 @@ def test_a_smaller_type_is_offered_only_where_nothing_is_refused() -> None:
 
     def fix(model: str) -> str:
         changes = {"model": {"id": model}, "serving": serving, "hosting": {"instance_type": "ml.g6.12xlarge"}}
-        return next(each.fix for each in findings(changes) if each.rule == "accelerator-is-used")
+        return next(each.fix for each in findings(changes) if each.rule == "degree-uses-accelerators")
 
     assert fix("Qwen/Qwen3-0.6B") == "use ml.g6.xlarge, or a higher serving.tensor_parallel_degree"
     assert fix("Qwen/Qwen3-32B") == "use a higher serving.tensor_parallel_degree"

@@ -1,0 +1,104 @@
+"""Rules over the values of options: one value for each option, and texts that an engine can read."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from ...catalog.versions import is_before
+from ...deployment.finding import Finding
+from ...resolution import Container, Resolution
+from .rule import error
+
+_PREFIXES = {"djl": "OPTION_", "vllm": "SM_VLLM_", "sglang": "SM_SGLANG_"}
+# vLLM reads these as JSON objects (its arg_utils.py, 0.8.4 to 0.31); it takes other texts for some of the first ones.
+_JSON_IF_IN_BRACES = ("ADDITIONAL_CONFIG", "COMPILATION_CONFIG", "HF_OVERRIDES", "KV_TRANSFER_CONFIG")
+_JSON = ("SPECULATIVE_CONFIG", "MM_PROCESSOR_KWARGS", "OVERRIDE_GENERATION_CONFIG", "MEDIA_IO_KWARGS")
+_LIMITS = "LIMIT_MM_PER_PROMPT"
+_JSON_OF_SGLANG = "JSON_MODEL_OVERRIDE_ARGS"
+_READS_JSON_FROM = "0.8.4"
+_PAIRS_GONE_FROM = "0.11"  # from here on vLLM takes JSON alone; between the two bounds it takes some texts of pairs
+_LIMITS_BY_PAIRS_BEFORE = "0.8"  # vLLM's nullable_kvs; LMI's own parser before it passed options on
+_PAIRS = re.compile(r"\s*\w+\s*=\s*\d+\s*(,\s*\w+\s*=\s*\d+\s*)*")
+_WITH_UNIT = re.compile(r"\b(\d+(?:\.\d+)?)[kKmMgGtT]\b")  # `80m` for 80 million: newer vLLM takes it within JSON
+_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vLLM's config/lora.py
+_OTHER_RANKS_BEFORE = "0.11"  # 1 and 320 came before, other versions may lack them
+_MAX_LORAS = {"djl": 4, "vllm": 1}  # the defaults of LMI (vllm_rb_properties.py) and of vLLM
+
+
+@error
+def option_has_one_value(resolution: Resolution) -> Iterator[Finding]:
+    """LMI ends if vLLM's name of an option has another value than LMI's own name, which has a default.
+
+    Source: djl-serving's vllm_rb_properties.py, and LmiConfigRecommender.java for the defaults.
+    """
+    container = resolution.container
+    if container.server != "djl" or not container.runs_vllm or not container.passes_options_on:
+        return
+    degree = next((placement.degree for placement in resolution.placements), None)
+    stages = container.number("OPTION_PIPELINE_PARALLEL_DEGREE", "PIPELINE_PARALLEL_DEGREE") or 1
+    rolling = 256 if container.environment.get("OPTION_ROLLING_BATCH") in ("vllm", "lmi-dist") else 32
+    batch = container.number("OPTION_MAX_ROLLING_BATCH_SIZE") or rolling
+    for name, ours, value in (
+        ("TENSOR_PARALLEL_SIZE", "OPTION_TENSOR_PARALLEL_DEGREE", degree),
+        ("PIPELINE_PARALLEL_SIZE", "OPTION_PIPELINE_PARALLEL_DEGREE", stages),
+        ("MAX_NUM_SEQS", "OPTION_MAX_ROLLING_BATCH_SIZE", batch),
+    ):
+        given = container.number(f"OPTION_{name}")
+        if given is not None and value is not None and given != value:
+            problem = f"{given:g} contradicts {ours}, which is {value:g} here, and LMI ends if the two differ"
+            yield Finding(f"serving.environment.OPTION_{name}", problem, f"use {ours} instead")
+
+
+@error
+def option_can_be_parsed(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM and SGLang end at their start if they can't read the JSON of an option (vLLM's arg_utils.py)."""
+    container = resolution.container
+    prefix = _PREFIXES.get(container.server, "")
+    for name in (*_JSON_IF_IN_BRACES, *_JSON, _LIMITS, _JSON_OF_SGLANG):
+        text = container.environment.get(f"{prefix}{name}", "").strip()
+        if text in ("", "None") or _is_readable(container, name, text):
+            continue
+        by_pairs = name == _LIMITS and is_before(container.vllm, _LIMITS_BY_PAIRS_BEFORE)
+        form = "pairs, such as image=4" if by_pairs else 'a JSON object with double quotes, such as {"name": 1}'
+        problem = f"{text[:60]!r} can't be read by {container.engine} {container.label or ''}".rstrip()
+        yield Finding(f"serving.environment.{prefix}{name}", problem, f"use {form}")
+
+
+@error
+def adapters_fit_options(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM takes certain ranks of LoRA adapters, and keeps at least as many in memory as it uses (config/lora.py)."""
+    container = resolution.container
+    prefix, most = _PREFIXES.get(container.server, ""), _MAX_LORAS.get(container.server)
+    if container.vllm is None or container.runs_own_branch or not container.flag(f"{prefix}ENABLE_LORA"):
+        return
+    rank, kept = container.number(f"{prefix}MAX_LORA_RANK"), container.number(f"{prefix}MAX_CPU_LORAS")
+    used = container.number(f"{prefix}MAX_LORAS") or most
+    if rank is not None and rank not in _RANKS and not is_before(container.vllm, _OTHER_RANKS_BEFORE):
+        near = next((each for each in _RANKS if each >= rank), _RANKS[-1])
+        problem = f"{rank:g} is not a rank that vLLM takes ({', '.join(map(str, _RANKS))})"
+        yield Finding(f"serving.environment.{prefix}MAX_LORA_RANK", problem, f"use {near}")
+    if kept is not None and used is not None and kept < used:
+        problem = f"{kept:g} is less than the {used:g} adapters that are used at once ({prefix}MAX_LORAS)"
+        yield Finding(f"serving.environment.{prefix}MAX_CPU_LORAS", problem, f"use {used:g} or more")
+
+
+def _is_readable(container: Container, name: str, text: str) -> bool:
+    """Whether the engine can read the text; True if it may."""
+    if container.server == "sglang":
+        return name != _JSON_OF_SGLANG or _is_object(text)
+    if container.vllm is None or container.runs_own_branch or name == _JSON_OF_SGLANG:
+        return True
+    if name == _LIMITS and is_before(container.vllm, _LIMITS_BY_PAIRS_BEFORE):
+        return _PAIRS.fullmatch(text) is not None
+    if is_before(container.vllm, _READS_JSON_FROM):
+        return True
+    in_braces = text.startswith("{") and text.endswith("}")
+    takes_others = name in _JSON_IF_IN_BRACES or is_before(container.vllm, _PAIRS_GONE_FROM)
+    return takes_others if not in_braces else _is_object(text)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(_WITH_UNIT.sub(r"\1", text)), dict)
+    except (ValueError, RecursionError):
+        return False
