@@ -1,4 +1,4 @@
-"""Rules over `serving.environment`: secrets, size, spelling, and contradictions with settings of the same file."""
+"""Rules over `serving.environment`: secrets, size, numbers, and contradictions with settings of the same file."""
 
 import re
 from collections.abc import Iterator

@@ -205,7 +205,7 @@ _NEEDED = (
 
 @error
 def settings_agree(resolution: Resolution) -> Iterator[Finding]:
-    """A setting that needs another setting must have it."""
+    """A setting that needs another setting must have it; a machine of EC2 can't fulfil some settings of containers."""
     yield from broken(_NEEDED, resolution.deployment)
 
 
