@@ -8,6 +8,7 @@ import math
 import struct
 from typing import Any
 
+from llm_hosting.printable import printable
 from slipway.locking.model_files import ModelFiles, UnreadableModelError
 
 _PIECE_IN_BYTES = 2 * 1024 * 1024
@@ -31,7 +32,7 @@ def read_gguf(model: ModelFiles, path: str, size: int) -> tuple[dict[str, Any], 
     for _ in range(pairs):
         key = header.text()
         metadata[key] = header.value(header.number("I"))
-    return metadata, sum(header.tensor() for _ in range(tensors))
+    return printable(metadata), sum(header.tensor() for _ in range(tensors))
 
 
 def is_model(metadata: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,9 +15,18 @@ from llm_hosting.deployment.lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.deployment.model import Deployment, Model
 from llm_hosting.file_errors import why
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
+from slipway.locking.config_values import ConfigError
 from slipway.locking.file_summary import summary
 from slipway.locking.gguf import facts_of_gguf, is_model, read_gguf, short_metadata
-from slipway.locking.model_config import active_share, facts_of, quantization_of, settings_of, short
+from slipway.locking.mistral_params import config_of
+from slipway.locking.model_config import (
+    active_share,
+    facts_of,
+    model_types,
+    quantization_of,
+    settings_of,
+    short,
+)
 from slipway.locking.model_files import (
     BucketFiles,
     FolderFiles,
@@ -38,7 +48,8 @@ from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_re
 
 _HEADERS_AT_ONCE = 8
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-_GENERATION = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
+_TOKENIZER, _GENERATION = "tokenizer_config.json", "generation_config.json"
+_PARAMETERS = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
 _ROPE = ("rope_scaling", "rope_parameters")
 _LEFT_PLAIN = (  # each library has its own word
@@ -70,6 +81,8 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
         raise UnreadableModelError(f"{error.filename or folder} can't be read: {why(error)}.") from None
     except LockError as error:
         raise UnreadableModelError(f"{deployment.model.id} {error}.") from None
+    except ConfigError as error:
+        raise UnreadableModelError(f"config.json of {deployment.model.id} {error}.") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of its settings
         problem = f"holds settings that no model has ({type(error).__name__}: {error})"
         raise UnreadableModelError(f"{deployment.model.id} {problem}.") from None
@@ -94,7 +107,7 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     config, metadata = _config(model), dict[str, Any]()
     will_be_staged = model.source == HUB and deployment.model.weights is not None
     beside = [file.path for file in (files if will_be_staged else model.files)]
-    tokenizer = read_json(model, "tokenizer_config.json") if "tokenizer_config.json" in beside else {}
+    tokenizer, generation = _beside(model, _TOKENIZER, beside), _beside(model, _GENERATION, beside) or {}
     if any(file.path.endswith(".gguf") for file in loaded):
         metadata, parameters = _of_gguf(model, [file for file in loaded if file.path.endswith(".gguf")])
         facts, packing, sizes = facts_of_gguf(metadata), None, None
@@ -105,13 +118,13 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     elif config:
         facts, packing, sizes = _facts(model, config, loaded)
     else:
-        raise UnreadableModelError(f"{model.place} has no config.json, so nothing can be read from it.")
+        raise UnreadableModelError(f"{model.place} has no config.json or params.json, so nothing can be read from it.")
+    kind, wrapper = model_types(config)
     facts |= {
         "weights_in_gb": round(sum(file.size for file in loaded) / 1e9, 3),
         "gated": model.about["gated"],
     }
     quantized = settings_of(config, "quantization_config")
-    generation = read_json(model, "generation_config.json")
     return {
         "version": VERSION,
         "model": deployment.model.id,
@@ -120,10 +133,12 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         "commit": model.commit,
         **model.about,
         "tokenizer": has_tokenizer(beside, metadata),
-        "chat_template": has_chat_template(beside, tokenizer, metadata),
-        "custom_code": "auto_map" in config or "auto_map" in tokenizer,
+        "chat_template": None if tokenizer is None else has_chat_template(beside, tokenizer, metadata),
+        "custom_code": "auto_map" in config or "auto_map" in (tokenizer or {}),
+        "model_type": kind,
+        "wrapper": wrapper,
         "adapter": short({name: adapter[name] for name in _ADAPTER if name in adapter}) or None,
-        "generation": {name: generation[name] for name in _GENERATION if generation.get(name) is not None},
+        "generation": short({name: generation[name] for name in _PARAMETERS if generation.get(name) is not None}),
         "facts": dict(sorted(facts.items())),
         "packing": packing,
         "quantization_config": short({key: quantized[key] for key in quantized if key not in _LEFT_PLAIN}) or None,
@@ -186,8 +201,18 @@ def _of_gguf(model: ModelFiles, files: Sequence[HubFile]) -> tuple[dict[str, Any
     return models[0][0], sum(count for _, count in models)
 
 
+def _beside(model: ModelFiles, name: str, beside: Sequence[str]) -> dict[str, Any] | None:
+    """Read a file that says nothing of the model's size; None = it is broken, which is printed."""
+    try:
+        return read_json(model, name) if name in beside else {}
+    except UnreadableModelError as error:
+        print(f"{error} Engines that read it end at their start.", file=sys.stderr)
+        return None
+
+
 def _config(model: ModelFiles) -> dict[str, Any]:
-    config = read_json(model, "config.json")
+    """Return the settings of config.json, else those of Mistral's own file."""
+    config = read_json(model, "config.json") or config_of(read_json(model, "params.json"))
     if "quantization_config" in config:
         return config
     older = settings_of(read_json(model, "hf_quant_config.json"), "quantization")

@@ -1,10 +1,28 @@
 """Turns a model's config.json into the catalog's facts, by the names that transformers' configurations use."""
 
+import math
 import re
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
-Config = Mapping[str, Any]
+from slipway.locking.config_defaults import filled, has_one_kind_of_layer, text_type
+from slipway.locking.config_values import (
+    CONTEXT,
+    EXPERTS,
+    HEAD_SIZE,
+    HEADS,
+    HIDDEN,
+    KV_HEADS,
+    LAYERS,
+    USED_EXPERTS,
+    VOCABULARY,
+    WIDTH,
+    WINDOW,
+    Config,
+    first,
+    mapping,
+    number,
+)
 
 # The part that generates text, in models that also read images or have an encoder.
 _TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
@@ -26,6 +44,7 @@ _WINDOWED = re.compile("sliding|chunked|window")
 _LAYER = re.compile(r"\b\d+\b")  # in the name of a module
 _LONGEST_LIST = 16
 _MOST_LAYERS, _LARGEST_FACTOR = 10_000, 10_000
+_VALUES_PER_SCALE = 128
 _PLAIN_METHODS = {"awq": "awq", "gptq": "gptq", "fp8": "fp8", "fbgemm_fp8": "fp8", "mxfp4": "mxfp4"}
 
 
@@ -36,7 +55,7 @@ def facts_of(config: Config) -> dict[str, Any]:
     """
     text = _text(config)
     named = config.get("architectures") or text.get("architectures")
-    heads, hidden = _heads(text), _number(text, "hidden_size", "n_embd", "d_model", "dim", "emb_dim", "embed_dim")
+    heads, hidden = number(text, *HEADS), number(text, *HIDDEN)
     experts, used = _experts(text) or (None, None)
     return {
         "architecture": str(named[0]) if isinstance(named, list) and named else "",
@@ -46,15 +65,15 @@ def facts_of(config: Config) -> dict[str, Any]:
         "head_size": _head_size(text, heads, hidden),
         "hidden_size": hidden,
         "intermediate_size": _narrowest(text, hidden),
-        "vocabulary": _number(text, "vocab_size", "padded_vocab_size", "tgt_vocab_size")
-        or _number(config, "vocab_size"),
+        "vocabulary": number(_part(config), *VOCABULARY) or number({**text, **config}, *VOCABULARY),
         "context": _context(text),
         "sliding_window": _window(text),
         "layers_with_window": _layers_with_window(text),
         "latent_size": _latent(text),
+        "indexer_bytes": _indexer(text),
         "experts": experts,
         "experts_per_token": used,
-        "dtype": _DTYPES.get(str(_first(config, "torch_dtype", "dtype") or _first(text, "torch_dtype", "dtype"))),
+        "dtype": _DTYPES.get(str(first(config, "torch_dtype", "dtype") or first(text, "torch_dtype", "dtype"))),
     }
 
 
@@ -65,20 +84,20 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
     given = config.get("quantization_config") or _text(config).get("quantization_config")
     if not given:
         return None, None, None
-    quantized = _mapping(given)
+    quantized = mapping(given)
     method = str(quantized.get("quant_method", "")).lower()
-    groups = [_mapping(_mapping(each).get("weights")) for each in _mapping(quantized.get("config_groups")).values()]
+    groups = [mapping(mapping(each).get("weights")) for each in mapping(quantized.get("config_groups")).values()]
     group = next(filter(None, groups), {})
     sizes = quantized.get("weight_block_size")
-    block = _number({"block": sizes[0] if isinstance(sizes, list) and sizes else None}, "block")
-    block = block or _number(quantized, "group_size", "q_group_size") or _number(group, "group_size")
+    block = number({"block": sizes[0] if isinstance(sizes, list) and sizes else None}, "block")
+    block = block or number(quantized, "group_size", "q_group_size") or number(group, "group_size")
     if method == "bitsandbytes":
         known = "bitsandbytes4" if quantized.get("load_in_4bit") else "bitsandbytes8"
     elif method in ("compressed-tensors", "modelopt"):
         known = _of_groups(quantized, group)
     else:
         known = _PLAIN_METHODS.get(method, "")
-    bits = _first(quantized, "bits", "w_bit")
+    bits = first(quantized, "bits", "w_bit")
     if known in ("awq", "gptq") and bits not in (None, 4):
         known = ""
     return (known, block, None) if known else (None, block, method or "unnamed")
@@ -86,17 +105,18 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
 
 def settings_of(config: Config, *names: str) -> Config:
     """The first of these settings that is an object, in the model or in its part that generates text; empty = none."""
-    return next(
-        (found for part in (config, _text(config)) for name in names if (found := _mapping(part.get(name)))), {}
-    )
+    return next((found for part in (config, _text(config)) for name in names if (found := mapping(part.get(name)))), {})
 
 
 def short(value: Any) -> Any:
-    """Settings shortened: one sorted entry in place of one for each layer, and the length of long lists of numbers."""
+    """Settings shortened: one sorted entry in place of one for each layer, and the length of long lists of numbers.
+
+    Null stands for `Infinity` and `NaN`, which JSON does not allow and Python writes.
+    """
     if isinstance(value, Mapping):
         return {_LAYER.sub("*", name): short(value[name]) for name in sorted(value)}
     if not isinstance(value, list):
-        return value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
     if all(isinstance(each, str) for each in value):
         return sorted({_LAYER.sub("*", each) for each in value})
     return [short(each) for each in value] if len(value) <= _LONGEST_LIST else f"{len(value)} values"
@@ -105,34 +125,29 @@ def short(value: Any) -> Any:
 def active_share(config: Config) -> tuple[int, int] | None:
     """Parameters of all experts, and of the experts that a token uses; None = not a mixture of experts."""
     text = _text(config)
-    inner = {**text, **_mapping(text.get("ffn_config"))}
+    inner = {**text, **mapping(text.get("ffn_config"))}
     counts = _experts(text)
-    hidden = _number(text, "hidden_size", "d_model")
-    width = _number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
-    width = width or _number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
+    hidden = number(text, "hidden_size", "d_model")
+    width = number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
+    width = width or number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
     sparse = _sparse_layers(text)
     if not (counts and hidden and width and sparse):
         return None
-    matrices = 2 if str(_first(text, "mlp_hidden_act", "hidden_act")).startswith("relu") else 3
+    matrices = 2 if str(first(text, "mlp_hidden_act", "hidden_act")).startswith("relu") else 3
     each = sparse * matrices * hidden * width
     return counts[0] * each, counts[1] * each
 
 
 def _experts(text: Config) -> tuple[int, int] | None:
     """Experts of each layer with a mixture: all, and those that a token uses; None = not a mixture of experts."""
-    inner = {**text, **_mapping(text.get("ffn_config"))}
-    experts = _number(
-        inner, "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts"
-    )
-    used = _number(
-        inner, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "top_k_experts", "moe_k"
-    )
+    inner = {**text, **mapping(text.get("ffn_config"))}
+    experts, used = number(inner, *EXPERTS), number(inner, *USED_EXPERTS)
     return (experts, used) if experts and experts > 1 and used else None
 
 
 def _sparse_layers(text: Config) -> int:
     """The number of layers whose feed-forward part is a mixture of experts; 0 = not known."""
-    layers = _number(text, "num_hidden_layers", "n_layers", "num_layers") or 0
+    layers = number(text, "num_hidden_layers", "n_layers", "num_layers") or 0
     for kinds, word in ((text.get("mlp_layer_types"), "sparse"), (_kinds(text), "moe")):
         if isinstance(kinds, list) and word in kinds:
             return int(kinds.count(word))
@@ -141,90 +156,68 @@ def _sparse_layers(text: Config) -> int:
     for name in ("moe_layers", "moe_layer_freq"):
         if isinstance(chosen := text.get(name), list) and chosen:
             return len(chosen) if name == "moe_layers" else chosen.count(1)
-    dense = _number(text, "first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
+    dense = number(text, "first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
     only = text.get("mlp_only_layers")
     dense = dense or (len(only) if isinstance(only, list) else 0)
-    period = _number(text, "decoder_sparse_step", "interleave_moe_layer_step", "expert_layer_period", "moe_layer_freq")
+    period = number(text, "decoder_sparse_step", "interleave_moe_layer_step", "expert_layer_period", "moe_layer_freq")
     return max(0, layers - dense) // (period or 1)
 
 
+def model_types(config: Config) -> tuple[str | None, str | None]:
+    """The model_type of the part that generates text, and that of the whole model if it is another one."""
+    kind, whole = text_type(config.get("model_type"), _part(config)), config.get("model_type")
+    return kind, whole if isinstance(whole, str) and whole != kind else None
+
+
 def _text(config: Config) -> Config:
-    """The settings of the part that generates text. Settings that it lacks are taken from the whole model."""
-    for name in _TEXT_PARTS:
-        if isinstance(part := config.get(name), Mapping):
-            return _text(part)
-    return config
+    """All settings of the part that generates text: its own, else the defaults of its model_type.
+
+    A model with a class of its own has defaults of its own.
+    """
+    part = _part(config)
+    has_own_class = "AutoConfig" in mapping(config.get("auto_map"))
+    return part if has_own_class else filled(part, model_types(config)[0])
 
 
-def _first(config: Config, *names: str) -> Any:
-    return next((config[name] for name in names if config.get(name) is not None), None)
-
-
-def _number(config: Config, *names: str) -> int | None:
-    """The first value that is a positive whole number, or a list with the same number for each layer."""
-    values = (config.get(name) for name in names)
-    given = (value[0] if _is_uniform(value) else value for value in values)
-    return next((each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0), None)
-
-
-def _is_uniform(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and bool(value) and all(each == value[0] for each in value)
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _heads(text: Config) -> int | None:
-    names = ("decoder_attention_heads", "num_decoder_attention_heads", "num_attention_heads", "attention_heads")
-    return _number(text, *names, "n_head", "num_heads", "n_heads", "num_query_heads")
+def _part(config: Config) -> Config:
+    return next((_part(config[name]) for name in _TEXT_PARTS if isinstance(config.get(name), Mapping)), config)
 
 
 def _head_size(text: Config, heads: int | None, hidden: int | None) -> int | None:
     """The size of an attention head. With latent attention it is the size of a key, which engines cache if they do
     not cache the latent vector.
     """
-    if _number(text, "kv_lora_rank") and (plain := _number(text, "qk_nope_head_dim")):
-        return plain + (_number(text, "qk_rope_head_dim") or 0)
-    given = _number(text, "attention_head_dim", "head_dim", "kv_channels", "d_kv")
+    if number(text, "kv_lora_rank") and (plain := number(text, "qk_nope_head_dim")):
+        return plain + (number(text, "qk_rope_head_dim") or 0)
+    given = number(text, *HEAD_SIZE)
     return given or (hidden // heads if hidden and heads else None)
 
 
 def _kv_heads(text: Config, heads: int | None) -> int | None:
-    inner = _mapping(text.get("attn_config"))
+    inner = mapping(text.get("attn_config"))
     if text.get("multi_query_attention"):  # ChatGLM
-        return _number(text, "multi_query_group_num") or 1
+        return number(text, "multi_query_group_num") or 1
     if text.get("multi_query") and not text.get("new_decoder_architecture"):  # Falcon 7B, StarCoder
         return 1
     if isinstance(each := text.get("num_key_value_heads_per_layer"), list):  # DeciLM, padded to the most
         return max((count for count in each if isinstance(count, int) and count > 0), default=heads)
-    groups = [_number(attention, "n_heads_in_group") for attention in _attention_blocks(text)]
+    groups = [number(attention, "n_heads_in_group") for attention in _attention_blocks(text)]
     if heads and (known := [group for group in groups if group]):  # Nemotron-NAS
         return max(1, heads // min(known))
-    given = _number(text, "num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
-    return given or _number(inner, "kv_n_heads") or heads
+    given = number(text, *KV_HEADS)
+    return given or number(inner, "kv_n_heads") or heads
 
 
 def _attention_blocks(text: Config) -> list[Config]:
     """The attention blocks of Nemotron-NAS, which leaves attention out of some layers."""
     blocks = text.get("block_configs")
-    attentions = [_mapping(_mapping(block).get("attention")) for block in blocks] if isinstance(blocks, list) else []
+    attentions = [mapping(mapping(block).get("attention")) for block in blocks] if isinstance(blocks, list) else []
     return [each for each in attentions if each and not each.get("no_op") and not each.get("replace_with_linear")]
 
 
 def _layers_with_cache(text: Config) -> int | None:
     """The layers of a hybrid model that have attention. The others keep a state of fixed size."""
-    total = _number(
-        text,
-        "num_decoder_layers",
-        "decoder_layers",
-        "num_hidden_layers",
-        "n_layer",
-        "num_layers",
-        "n_layers",
-        "layers",
-        "num_transformer_layers",
-    )
+    total = number(text, *LAYERS)
     if kinds := _kinds(text):
         return sum(kind not in _WITHOUT_CACHE for kind in _with_own_cache(kinds, text))
     if total is None or text.get("state_size") or str(text.get("model_type")).startswith("rwkv"):  # or Mamba
@@ -235,13 +228,13 @@ def _layers_with_cache(text: Config) -> int | None:
         return types.count(1)
     if pattern := text.get("hybrid_override_pattern"):  # Nemotron-H
         return str(pattern).count("*")
-    linear = _mapping(text.get("linear_attn_config"))  # Kimi Linear; below, Bamba and LFM2
-    chosen = _first({**text, **linear}, "full_attn_layers", "attn_layer_indices", "full_attn_idxs")
+    linear = mapping(text.get("linear_attn_config"))  # Kimi Linear; below, Bamba and LFM2
+    chosen = first({**text, **linear}, "full_attn_layers", "attn_layer_indices", "full_attn_idxs")
     if isinstance(chosen, list):
         return len(chosen)
     if isinstance(blocks := text.get("block_types"), list) and "attention" in blocks:  # RecurrentGemma
         return [blocks[layer % len(blocks)] for layer in range(min(total, _MOST_LAYERS))].count("attention")
-    if period := _number(
+    if period := number(
         text, "attn_layer_period", "full_attention_interval", "mamba_step"
     ):  # Jamba, Qwen3-Next, PLaMo 2
         return total // period
@@ -250,20 +243,19 @@ def _layers_with_cache(text: Config) -> int | None:
 
 def _kinds(text: Config) -> list[str]:
     """The kind of each layer; empty = all are alike."""
-    given = _first(text, "layer_types", "layers_block_type")
+    given = first(text, "layer_types", "layers_block_type")
     kinds = [str(each) for each in given] if isinstance(given, list) else []
     return kinds if set(kinds) - set(_FEED_FORWARD) else []
 
 
 def _context(text: Config) -> int | None:
-    names = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx")
-    found = _number(text, *names, "max_context_length", "context_length", "model_max_length", "max_target_positions")
-    rope = _mapping(text.get("rope_scaling") or text.get("rope_parameters"))
+    found = number(text, *CONTEXT)
+    rope = mapping(text.get("rope_scaling") or text.get("rope_parameters"))
     kind, factor = rope.get("rope_type", rope.get("type", "default")), rope.get("factor")
     is_scaled = isinstance(factor, int | float) and 0 < factor < _LARGEST_FACTOR
     if not found or kind in _FULLY_SCALED or not is_scaled or "gemma3" in str(text.get("model_type")):
         return found
-    base = _number(rope, "original_max_position_embeddings") if kind == "yarn" else None
+    base = number(rope, "original_max_position_embeddings") if kind == "yarn" else None
     return int((base or found) * float(str(factor)))
 
 
@@ -271,39 +263,62 @@ def _window(text: Config) -> int | None:
     kinds = _kinds(text)
     if text.get("use_sliding_window") is False or (kinds and not any(_WINDOWED.search(kind) for kind in kinds)):
         return None
-    return _number(text, "sliding_window", "attention_chunk_size", "attention_window_size")
+    window, context = number(text, *WINDOW), _context(text)
+    return None if window and context and window >= context else window
 
 
 def _layers_with_window(text: Config) -> int | None:
-    layers, period = _layers_with_cache(text), _number(text, "sliding_window_pattern")
+    layers, period = _layers_with_cache(text), number(text, "sliding_window_pattern")
     if layers is None or _window(text) is None:
         return None
     if kinds := _kinds(text):
         return sum(bool(_WINDOWED.search(kind)) for kind in _with_own_cache(kinds, text))
-    return layers - layers // period if period else None
+    if period:
+        return layers - layers // period
+    if whole := number(text, "max_window_layers"):  # Qwen2: the first layers keep all
+        return max(0, layers - whole)
+    return layers if has_one_kind_of_layer(text.get("model_type")) else None
 
 
 def _with_own_cache(kinds: list[str], text: Config) -> list[str]:
     """All layers but the last ones of Gemma 3n, which use the keys and values of earlier layers."""
-    return kinds[: len(kinds) - (_number(text, "num_kv_shared_layers") or 0)]
+    return kinds[: len(kinds) - (number(text, "num_kv_shared_layers") or 0)]
 
 
 def _latent(text: Config) -> int | None:
-    rank, rotary = _number(text, "kv_lora_rank"), _number(text, "qk_rope_head_dim")
+    rank, rotary = number(text, "kv_lora_rank"), number(text, "qk_rope_head_dim")
     return rank + rotary if rank and rotary else None
 
 
+def _indexer(text: Config) -> int | None:
+    """Bytes of the keys that sparse attention's indexers cache for a token: FP8, with a scale for each 128 values.
+
+    vLLM: IndexerCache in vllm/model_executor/models/deepseek_v2.py.
+    """
+    size, layers = number(text, "index_head_dim"), _layers_with_cache(text)
+    if not (size and layers and number(text, "index_topk")):
+        return None
+    modes, freq, offset = text.get("indexer_types"), number(text, "index_topk_freq"), text.get("index_skip_topk_offset")
+    if freq and not isinstance(modes, list):  # as transformers' GlmMoeDsaConfig
+        begin = (offset if isinstance(offset, int) else 2) - 1
+        modes = [
+            "full" if max(layer - begin, 0) % freq == 0 else "shared" for layer in range(min(layers, _MOST_LAYERS))
+        ]
+    count = modes.count("full") if isinstance(modes, list) else layers
+    return count * (size + size // _VALUES_PER_SCALE * 4) or None
+
+
 def _narrowest(text: Config, hidden: int | None) -> int | None:
-    inner = _mapping(text.get("ffn_config"))
+    inner = mapping(text.get("ffn_config"))
     widths = [
-        _number(text, "moe_intermediate_size"),
-        _number(text, "shared_expert_intermediate_size"),
-        _number(text, "expert_ffn_hidden_size"),
-        _number(inner, "ffn_hidden_size"),
+        number(text, "moe_intermediate_size"),
+        number(text, "shared_expert_intermediate_size"),
+        number(text, "expert_ffn_hidden_size"),
+        number(inner, "ffn_hidden_size"),
     ]
     if found := [width for width in widths if width]:
         return min(found)
-    width = _number(text, "decoder_ffn_dim", "ffn_dim", "intermediate_size", "n_inner", "d_ff", "ffn_hidden_size")
+    width = number(text, *WIDTH)
     if width is None and hidden and text.get("model_type") in _FOUR_TIMES:
         return 4 * hidden
     return width
@@ -322,4 +337,4 @@ def _of_groups(quantized: Config, group: Config) -> str:
         ("int", 4): "gptq",
         ("float", 4): "nvfp4",
     }
-    return kinds.get((str(group.get("type")), _number(group, "num_bits")), "")
+    return kinds.get((str(group.get("type")), number(group, "num_bits")), "")

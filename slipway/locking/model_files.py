@@ -1,7 +1,6 @@
 """Reads a model's files for a lock: from a repository of the Hub at one commit, a prefix in S3, or a folder."""
 
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from llm_hosting.deployment.lock import HUB
+from llm_hosting.printable import printable
 from llm_hosting.resolution.memory import GB
 from slipway.staging.hub_repository import HubRepository, checksum
 from slipway.staging.manifest import Manifest
@@ -17,7 +17,7 @@ from slipway.staging.weights_prefix import WeightsPrefix
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's file may be this long; files of settings are shorter
 _READ_SOON_IN_BYTES = 10 * GB
-_UNKNOWN = {"renamed_to": None, "gated": False, "license": None, "library": None, "pipeline_tag": None}
+_UNKNOWN = {"renamed_to": None, "gated": None, "license": None, "library": None, "pipeline_tag": None}
 
 
 class UnreadableModelError(Exception):
@@ -123,8 +123,9 @@ class FolderFiles:
 
 
 def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
-    """Read a file that holds a JSON object; empty = there is no file. Raises UnreadableModelError, and the errors of
-    `read`.
+    """Read a file that holds a JSON object, without control characters; empty = there is no file.
+
+    Raises UnreadableModelError, and the errors of `read`.
     """
     size = next((file.size for file in model.files if file.path == path), 0)
     if not size:
@@ -132,7 +133,7 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     if size > _LARGEST_JSON_IN_BYTES:
         raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, too much for a file of settings.")
     try:
-        content = json.loads(model.read(path, 0, size), parse_constant=_finite, parse_float=_finite)
+        content = printable(json.loads(model.read(path, 0, size)))
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(f"{path} of {model.place} is not JSON: {error}.") from None
     if not isinstance(content, dict):
@@ -142,11 +143,3 @@ def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
 
 def _algorithm(path: str) -> str:
     return "git" if path.endswith((".json", ".txt", ".jinja", ".py")) else "sha256"
-
-
-def _finite(text: str) -> float | None:
-    """None in place of `Infinity` and `NaN`, which JSON does not allow and Python writes: a limit of Nemotron-H is
-    one.
-    """
-    number = float(text)
-    return number if math.isfinite(number) else None

@@ -34,11 +34,13 @@ class ModelShape:
     vocabulary: rows of the embeddings (vocab_size).
     latent_size: cached values per token of latent attention (kv_lora_rank + qk_rope_head_dim); None = no latent
     attention, or the architecture's size.
+    indexer_bytes: cached for a token by the indexers of sparse attention, in all layers together; None = no indexers.
     quantization_block: weights that share a scale (group_size, weight_block_size); None = not known, or one scale for
     each tensor or channel.
     quant_method: as in quantization_config; several methods write the same format, each in its own way.
     rope: the type of rope_scaling, which a library may not compute yet.
     chat_template: whether the tokenizer's files hold a chat template.
+    model_type: in config.json, of the part that generates text; wrapper: of the whole model, if that is another one.
     needs: by table of architectures.json, the first version that runs the model, if it is later than for its
     architecture and its rope.
     """
@@ -64,11 +66,14 @@ class ModelShape:
     intermediate_size: int | None = None
     vocabulary: int | None = None
     latent_size: int | None = None
+    indexer_bytes: int | None = None
     layers_with_window: int | None = None
     quantization_block: int | None = None
     quant_method: str | None = None
     rope: str | None = None
     chat_template: bool | None = None
+    model_type: str | None = None
+    wrapper: str | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 

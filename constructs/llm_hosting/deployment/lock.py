@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..catalog.models import ModelShape
+from ..printable import printable
 
 VERSION = 1
 HUB = "Hugging Face Hub"  # a source of facts; the others are a prefix in S3 and "folder"
@@ -52,7 +53,7 @@ def _lock() -> TypeAdapter[ModelLock]:
 def read_lock(text: str, name: str) -> ModelLock:
     """Read the text of a lock file. name: the name of the file, for reports. Raises LockError."""
     try:
-        content: dict[str, Any] = json.loads(text)
+        content: dict[str, Any] = printable(json.loads(text))
         if content["version"] != VERSION:
             raise LockError(f"has version {content['version']!r}, but this Slipway reads version {VERSION}")
         return lock_of(content, name)
@@ -100,4 +101,6 @@ def _beside_facts(content: dict[str, Any]) -> dict[str, Any]:
         "quant_method": quantized.get("quant_method"),
         "rope": rope.get("rope_type", rope.get("type")),
         "chat_template": content.get("chat_template"),
+        "model_type": content.get("model_type"),
+        "wrapper": content.get("wrapper"),
     }

@@ -7,12 +7,13 @@ from functools import cached_property
 
 from ..catalog.architectures import Architectures, architectures
 from ..catalog.engines import EngineVersion, Platform, engine
-from ..catalog.models import ModelShape, model_shape
+from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from ..deployment.lock import ModelLock
 from ..deployment.model import Deployment
 from .formats import DTYPES, PACKED_BEFORE, QUANTIZATIONS, normal
 from .image import needs_archive
+from .known_model import known_shape
 from .variables import VARIABLE_ALIASES, WEIGHTS_FOLDER, explicit_value, model_id_of
 
 _KV_CACHE_TYPES = ("OPTION_KV_CACHE_DTYPE", "SM_VLLM_KV_CACHE_DTYPE")
@@ -213,14 +214,20 @@ class Container:
 
     @cached_property
     def shape(self) -> ModelShape | None:
-        """The facts of the lock file, otherwise the catalog's row of exactly this id; None = not known."""
-        return self.lock.shape if self.lock else model_shape(self.model_id)
+        """The facts of the lock file and of the catalog's row of exactly this id; None = not known."""
+        return known_shape(self.model_id, self.lock)
 
     @property
     def lock(self) -> ModelLock | None:
         """The lock of the model that the container loads; None = there is none."""
         lock = self.deployment.lock
         return lock if lock and lock.model_id == self.model_id and self.explicit_value("revision") is None else None
+
+    @property
+    def packing(self) -> str | None:
+        """The lock's word for a quantization that neither it nor the catalog knows; None = the format is known."""
+        is_known = self.shape is not None and self.shape.quantization is not None
+        return self.lock.packing if self.lock and not is_known else None
 
     @property
     def knows_commit(self) -> bool:
@@ -273,8 +280,8 @@ class Container:
     def unknown_format(self) -> str | None:
         """The word for a quantization of unknown size; None = the size is known."""
         given = self.explicit_value("quantization") or ""
-        if self.lock and self.lock.packing:
-            return self.lock.packing
+        if self.packing:
+            return self.packing
         return None if self.quantization or given.lower() in ("", "none") else given
 
     @cached_property

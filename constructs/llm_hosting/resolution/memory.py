@@ -202,7 +202,7 @@ def _weights_in_memory(container: Container, instance: InstanceType) -> float | 
     shape, asked = container.shape, container.quantization
     if shape and shape.quantization is not None and asked == shape.quantization and shape.weights_in_gb:
         return shape.weights_in_gb * GB * (_MXFP4_PADDING if asked == "mxfp4" and container.runs_vllm else 1)
-    if container.lock and container.lock.packing and shape and shape.weights_in_gb:
+    if container.packing and shape and shape.weights_in_gb:
         return shape.weights_in_gb * GB  # engines compute with packed weights in the form of the files
     if container.parameters_in_billions is None or container.unknown_format:
         return None

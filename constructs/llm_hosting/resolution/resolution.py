@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from ..catalog.engines import engine
 from ..catalog.instances import types_for
-from ..catalog.models import model_shape
 from ..catalog.openai_api import openai_api
 from ..deployment.model import Deployment
 from .container import Container
@@ -18,6 +17,7 @@ from .image import (
     needs_archive,
     schema_version,
 )
+from .known_model import known_shape
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
 from .variables import container_settings, is_read, model_id_of
@@ -120,8 +120,7 @@ def resolve(deployment: Deployment) -> Resolution:
     smallest = min(known, key=parallel_devices, default=None)
     server = engine(deriving.engine).server
     model_id = model_id_of(deployment, server)
-    lock = deployment.lock
-    shape = lock.shape if lock and lock.model_id == model_id else model_shape(model_id)
+    shape = known_shape(model_id, deployment.lock)
     degree = default_degree(smallest, shape, version) if smallest else 1
     settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
     schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..catalog.engines import EngineVersion, Variable, engine
-from ..catalog.models import model_shape
 from ..catalog.versions import is_before
 from ..deployment.model import Deployment
+from .known_model import known_shape
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
 
@@ -170,7 +170,7 @@ def _derived(
     """Return each variable's value, and whether `serving.environment` gives the same setting under any name."""
     serving, server = deployment.serving, engine(version.engine).server
     derived = {name: (value, False) for name, value in version.constants.items()}
-    shape = deployment.lock.shape if deployment.lock else model_shape(deployment.model.id)
+    shape = known_shape(deployment.model.id, deployment.lock)
     if "HF_TASK" in derived and shape and shape.architecture in _TEXT_TO_TEXT:
         derived["HF_TASK"] = ("text2text-generation", False)
     if version.handler and not serving.handler:

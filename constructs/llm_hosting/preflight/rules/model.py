@@ -81,8 +81,8 @@ def model_is_known(resolution: Resolution) -> Iterator[Finding]:
 def support_is_known(resolution: Resolution) -> Iterator[Finding]:
     """Engines run more architectures and formats than the catalog lists for them."""
     container, library, shape = resolution.container, resolution.container.library, resolution.container.shape
-    if container.lock and _has_packed_files(container):
-        problem = f"the form of {container.lock.packing!r} in the model's files is not in the catalog, so memory is "
+    if _has_packed_files(container):
+        problem = f"the form of {container.packing!r} in the model's files is not in the catalog, so memory is "
         problem += f"estimated by the size of the files, and whether {container.engine} runs it is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {container.model_id}")
     elif library and shape and shape.architecture not in library.known and _reason_against(container) is None:
@@ -93,8 +93,7 @@ def support_is_known(resolution: Resolution) -> Iterator[Finding]:
 
 def _has_packed_files(container: Container) -> bool:
     """Whether the lock finds a format that the catalog does not have, in files of known size."""
-    lock = container.lock
-    return lock is not None and lock.packing is not None and bool(lock.shape.weights_in_gb)
+    return container.packing is not None and container.shape is not None and bool(container.shape.weights_in_gb)
 
 
 def _unknown_model(container: Container) -> Finding:
@@ -133,7 +132,7 @@ def settings_agree_with_lock(resolution: Resolution) -> Iterator[Finding]:
     size, given = container.lock.shape.parameters_in_billions, model.parameters_in_billions
     if size and given and abs(given - size) > _ROUNDED * size:
         yield Finding("model.parameters_in_billions", says.format(f"{given:g}", f"{size:g}"), "remove the setting")
-    stored = container.stored_quantization or container.lock.packing
+    stored = container.stored_quantization or container.packing
     converts = container.engine == "tgi" and (model.quantization, stored) == ("gptq", "awq")  # for the faster kernels
     if stored and model.quantization not in (None, stored) and not converts:
         problem = says.format(model.quantization, stored)

@@ -115,7 +115,6 @@ def test_a_hub_that_is_away_can_not_be_asked(
 @pytest.mark.parametrize(
     ("change", "fact"),
     [
-        ({"num_hidden_layers": -3}, "layers"),
         ({"hidden_size": [1, 2], "head_dim": None}, "head_size"),
         ({"quantization_config": "gptq"}, "parameters_in_billions"),
         ({"torch_dtype": {}}, "dtype"),

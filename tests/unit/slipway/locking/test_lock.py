@@ -166,7 +166,8 @@ def test_a_folder_says_the_same_but_for_the_commit(
     assert lock.run(str(deployment), tmp_path, folder) == 0
     assert f"reading 0 GB in {folder} for their checksums ...\n" == capsys.readouterr().err
     found = json.loads(deployment.with_suffix(".lock.json").read_text())
-    assert {name for name in found if found[name] != from_hub[name]} == {"source", "commit"}
+    assert {name for name in found if found[name] != from_hub[name]} == {"source", "commit", "gated", "facts"}
+    assert {name for name, fact in found["facts"].items() if fact != from_hub["facts"][name]} == {"gated"}
     assert found["commit"] is None
     assert "HF_REVISION" not in resolution(deployment).environment
     assert check(deployment, []).report.facts == "tuned.lock.json, of folder"
