@@ -27,6 +27,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     machines,
     memory,
     model,
+    model_type,
     option_values,
     options,
     quantization,

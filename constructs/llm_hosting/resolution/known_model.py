@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from ..catalog.models import ModelShape, model_shape
 from ..deployment.lock import ModelLock
+from .formats import BYTES_PER_PARAMETER
 
-# A lock without them says that the files are plain.
-_FORMAT = ("quantization", "quantization_block", "quant_method")
+_FORMAT = {"quantization", "quantization_block", "quant_method"}
 
 
 def known_shape(model_id: str, lock: ModelLock | None) -> ModelShape | None:
@@ -17,10 +17,18 @@ def known_shape(model_id: str, lock: ModelLock | None) -> ModelShape | None:
     row = model_shape(model_id)
     if lock is None or lock.model_id != model_id:
         return row
-    stated = lock.shape
     if row is None:
-        return stated
-    kept = {"needs"} if lock.revision else set()
-    kept |= set() if lock.packing else {*_FORMAT}
-    left = {name: value for name, value in vars(row).items() if getattr(stated, name) in (None, "", {})}
-    return replace(stated, **{name: value for name, value in left.items() if name not in kept})
+        return lock.shape
+    kept = ({"needs"} if lock.revision else set()) | (_FORMAT if _is_plain(lock.shape) else set())
+    missing = [name for name, fact in vars(lock.shape).items() if fact in (None, "", {}) and name not in kept]
+    return replace(lock.shape, **{name: getattr(row, name) for name in missing})
+
+
+def _is_plain(shape: ModelShape) -> bool:
+    """Whether the size of the files proves that they are not quantized: users convert models under the same id."""
+    size, parameters, each = (
+        shape.weights_in_gb,
+        shape.parameters_in_billions,
+        BYTES_PER_PARAMETER.get(shape.dtype or ""),
+    )
+    return bool(size and parameters and each) and 0.9 < (size or 0) / ((parameters or 1) * (each or 1)) < 1.2

@@ -36,6 +36,9 @@ _ON_HOST = ("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OF
 _MXFP4_PADDING = 1.085  # gpt-oss-120b: 65.97 GiB in memory (vllm#23278)
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
 _LATENT_SIZE = 512 + 64  # Multi-head latent attention keeps one compressed vector and one rotary key per token.
+# With sparse attention 512 values in FP8, four scales of 4 bytes, 64 values in 16 bits (fp8_ds_mla in vLLM's
+# csrc/cache_kernels.cu). vLLM 0.11.0 takes that form unasked.
+_SPARSE_LATENT_IN_FP8, _SPARSE_IN_16_BITS_FROM = 512 + 4 * 4 + 64 * 2, "0.11.1"
 _MAKES_FP8_BY_LAYER_FROM = "0.15"  # vllm#31914
 _KEEPS_LATENT_FROM = "0.7.1"  # vllm#12601; before, whole keys and values
 # Share of the layers that keep only their window, for models that do not state it.
@@ -146,6 +149,8 @@ def has_windows(container: Container) -> bool:
     shape = container.shape
     if shape is None or shape.sliding_window is None or not container.runs_vllm:
         return False
+    if container.context and shape.sliding_window >= container.context:
+        return False
     in_chunks = shape.architecture.startswith("Llama4")
     return not is_before(container.vllm, _KEEPS_CHUNKS_FROM if in_chunks else _KEEPS_WINDOWS_FROM)
 
@@ -255,7 +260,10 @@ def _per_token(container: Container, instance: InstanceType, degree: int, stages
         size = BYTES_PER_PARAMETER[type_in_memory(container, instance)]
     latent = shape.latent_size or (_LATENT_SIZE if shape.architecture.startswith(_LATENT) else 0)
     if latent and not is_before(container.vllm, _KEEPS_LATENT_FROM):
-        return shape.layers * latent * size / stages
+        takes_fp8 = size == 1 or is_before(container.vllm, _SPARSE_IN_16_BITS_FROM)
+        is_packed = shape.indexer_bytes and takes_fp8 and latent == _LATENT_SIZE
+        each = _SPARSE_LATENT_IN_FP8 if is_packed else latent * size
+        return (shape.layers * each + (shape.indexer_bytes or 0)) / stages
     kept = _share_kept(container, shape)
     if not (shape.kv_heads and shape.head_size) or kept is None:
         return None

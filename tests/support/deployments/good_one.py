@@ -43,7 +43,9 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     unknown = {each.name: None for each in fields(ModelShape) if each.default is each.default_factory is MISSING}
     del unknown["ids"], unknown["source"]
     given = {**unknown, "architecture": "", **facts}
-    beside: Changes = {name: given.pop(name) for name in ("custom_code", "tokenizer", "chat_template") if name in given}
+    beside: Changes = {
+        name: given.pop(name) for name in ("custom_code", "tokenizer", "chat_template", "revision") if name in given
+    }
     content = {**beside, "commit": "0" * 40, "source": HUB, "facts": given}
     return read_lock(json.dumps({"version": VERSION, "model": model_id, **content}), "tuned.lock.json")
 

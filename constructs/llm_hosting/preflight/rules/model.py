@@ -48,7 +48,7 @@ _HUB_IDS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_
 def architecture_fits_engine(resolution: Resolution) -> Iterator[Finding]:
     """A version of an engine runs only the model architectures that it knows."""
     container = resolution.container
-    reason = None if container.may_have_own_code else _reason_against(container)
+    reason = None if container.may_have_own_code else reason_against(container)
     if reason and container.shape:
         yield Finding(
             "serving.version" if " from " in reason else "serving.engine",
@@ -85,7 +85,7 @@ def support_is_known(resolution: Resolution) -> Iterator[Finding]:
         problem = f"the form of {container.packing!r} in the model's files is not in the catalog, so memory is "
         problem += f"estimated by the size of the files, and whether {container.engine} runs it is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {container.model_id}")
-    elif library and shape and shape.architecture not in library.known and _reason_against(container) is None:
+    elif library and shape and shape.architecture not in library.known and reason_against(container) is None:
         problem = f"whether {container.engine} runs {shape.architecture or 'a model that names no architecture'} is "
         problem += "not in the catalog"
         yield Finding("serving.engine", problem, "look it up in the engine's list of models")
@@ -277,7 +277,7 @@ def hub_id_is_no_address(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(f"serving.environment.{name}", problem, "use model.id instead")
 
 
-def _reason_against(container: Container) -> str | None:
+def reason_against(container: Container) -> str | None:
     """Return why the computing library does not run the model; None = it does, or public facts do not say."""
     library = container.library
     names_another = any("architectures" in container.environment.get(name, "") for name in _OVERRIDES)

@@ -38,6 +38,20 @@ def test_weights_and_cache_follow_from_the_shape_of_the_model() -> None:
     assert estimate.requests_at_full_length == pytest.approx(left / estimate.per_token / 8192, rel=0.01)
 
 
+def test_sparse_attention_caches_the_keys_of_its_indexers_too() -> None:
+    of_type = {
+        word: need("zai-org/GLM-5-FP8", "ml.p5en.48xlarge", environment={"OPTION_KV_CACHE_DTYPE": word}).per_token
+        for word in ("auto", "fp8")
+    }
+    assert of_type == {"auto": 78 * (576 * 2 + 132), "fp8": 78 * (656 + 132)}
+
+
+def test_a_window_that_holds_the_whole_context_saves_nothing() -> None:
+    short, fitting, long = (need("google/gemma-2-9b-it", max_model_len=length) for length in (2048, 4096, 8192))
+    assert short.per_token == fitting.per_token
+    assert (fitting.per_token or 0) > (long.per_token or 0) > 0
+
+
 def test_vllm_takes_nine_tenths_of_a_gpu_and_other_engines_all_visible_memory() -> None:
     assert need(QWEN_4B).available == pytest.approx(22_888 * MIB * 0.9)
     assert need(QWEN_4B, engine="tgi").available == pytest.approx(22_888 * MIB * 0.985)
