@@ -26,10 +26,10 @@ HEADS = (
     "n_heads",
     "num_query_heads",
 )
-KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "n_kv_heads")
 HEAD_SIZE = ("attention_head_dim", "head_dim", "kv_channels", "d_kv")
 HIDDEN = ("hidden_size", "n_embd", "d_model", "dim", "emb_dim", "embed_dim")
-WIDTH = ("decoder_ffn_dim", "ffn_dim", "intermediate_size", "n_inner", "d_ff", "ffn_hidden_size")
+WIDTH = ("decoder_ffn_dim", "ffn_dim", "intermediate_size", "n_inner", "d_ff", "ffn_hidden_size", "hidden_dim")
 VOCABULARY = ("vocab_size", "padded_vocab_size", "tgt_vocab_size")
 CONTEXT = (
     "max_position_embeddings",

@@ -81,8 +81,6 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
         raise UnreadableModelError(f"{error.filename or folder} can't be read: {why(error)}.") from None
     except LockError as error:
         raise UnreadableModelError(f"{deployment.model.id} {error}.") from None
-    except ConfigError as error:
-        raise UnreadableModelError(f"config.json of {deployment.model.id} {error}.") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of its settings
         problem = f"holds settings that no model has ({type(error).__name__}: {error})"
         raise UnreadableModelError(f"{deployment.model.id} {problem}.") from None
@@ -212,7 +210,14 @@ def _beside(model: ModelFiles, name: str, beside: Sequence[str]) -> dict[str, An
 
 def _config(model: ModelFiles) -> dict[str, Any]:
     """Return the settings of config.json, else those of Mistral's own file."""
-    config = read_json(model, "config.json") or config_of(read_json(model, "params.json"))
+    config, name = read_json(model, "config.json"), "config.json"
+    try:
+        if not config:
+            name = "params.json"
+            config = config_of(read_json(model, name))
+        facts_of(config)
+    except ConfigError as error:
+        raise UnreadableModelError(f"{name} of {model.place} {error}.") from None
     if "quantization_config" in config:
         return config
     older = settings_of(read_json(model, "hf_quant_config.json"), "quantization")

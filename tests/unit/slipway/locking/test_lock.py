@@ -125,10 +125,117 @@ def test_a_lock_that_can_not_be_written_leaves_nothing(
     assert {each.name for each in deployment.parent.iterdir()} == {"tuned.yaml", "tuned.lock.json"}
 
 
+MISTRALS_OWN: dict[str, Any] = {
+    "dim": 5120,
+    "n_layers": 40,
+    "head_dim": 128,
+    "hidden_dim": 14336,
+    "n_heads": 32,
+    "n_kv_heads": 8,
+    "vocab_size": 131072,
+    "max_seq_len": 32768,
+}
+AS_FACTS = {
+    "architecture": "MistralForCausalLM",
+    "layers": 40,
+    "heads": 32,
+    "kv_heads": 8,
+    "head_size": 128,
+    "hidden_size": 5120,
+    "intermediate_size": 14336,
+    "vocabulary": 131072,
+    "context": 32768,
+    "sliding_window": None,
+    "quantization": None,
+}
+EXPERTS = {"num_experts": 128, "num_experts_per_tok": 4, "expert_hidden_dim": 4096, "num_shared_experts": 1}
+
+
+@pytest.mark.parametrize(
+    ("params", "facts"),
+    [
+        ({}, {}),
+        ({"quantization": {"qformat_weight": "fp8_e4m3", "qscheme_act": "TENSOR"}}, {"quantization": "fp8"}),
+        ({"sliding_window": 4096}, {"sliding_window": 4096, "layers_with_window": 40}),
+        ({"sliding_window": [None, 4096, 4096, 4096]}, {"sliding_window": 4096, "layers_with_window": 30}),
+        ({"vision_encoder": {"hidden_size": 1024}}, {"architecture": "PixtralForConditionalGeneration"}),
+        ({"multimodal": {"whisper_model_args": {}}}, {"architecture": "VoxtralForConditionalGeneration"}),
+        ({"moe": EXPERTS}, {"architecture": "MistralLarge3ForCausalLM", "experts": 128, "intermediate_size": 4096}),
+        ({"yarn": {"factor": 32, "original_max_position_embeddings": 8192}}, {"context": 262144}),
+        ({"max_seq_len": None}, {"context": 128_000}),
+    ],
+    ids=str,
+)
+def test_mistrals_own_form_of_a_model_is_read(
+    hub: HubServer, deployment: Path, params: dict[str, Any], facts: dict[str, Any]
+) -> None:
+    weights = safetensors({"a": ("BF16", [250, 1000], 500_000)})
+    hub.push({"params.json": json.dumps(MISTRALS_OWN | params).encode(), "consolidated.safetensors": weights})
+    found = locked(deployment)["facts"]
+    wanted = AS_FACTS | facts
+    assert {name: found[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("config.json", "num_hidden_layers", '"many"'),
+        ("config.json", "num_key_value_heads", "-5"),
+        ("config.json", "max_position_embeddings", "NaN"),
+        ("config.json", "hidden_size", "true"),
+        ("params.json", "n_layers", '"many"'),
+        ("params.json", "n_kv_heads", "-1"),
+    ],
+)
+def test_a_count_that_is_none_is_an_error_that_names_file_and_key(
+    hub: HubServer, deployment: Path, file: str, name: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = f'{{"architectures": ["LlamaForCausalLM"], "{name}": {value}}}'.encode()
+    hub.push({path: body for path, body in files().items() if path != "config.json"} | {file: wrong})
+    assert lock.run(str(deployment), deployment.parent) == 2
+    said = capsys.readouterr().err
+    assert said == f"{file} of {MODEL} at {hub.main} says {name}: {value}; it must be a positive whole number.\n"
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "generation_config.json"])
+def test_a_broken_file_beside_the_weights_is_told_and_the_model_is_locked(
+    hub: HubServer, deployment: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(files() | {name: b"{"})
+    found = locked(deployment)
+    assert found["facts"]["layers"] == 2
+    assert found["chat_template"] is (None if name == "tokenizer_config.json" else True)
+    said = capsys.readouterr().err
+    assert said.startswith(f"{name} of {MODEL}")
+    assert "Engines that read it end at their start." in said
+
+
+def test_control_characters_of_a_configuration_reach_neither_lock_nor_terminal(
+    hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(
+        files(
+            CONFIG | {"architectures": ["Evil\x1b[31m\x07\u202e\x9b"], "quantization_config": {"quant_method": "\x1b"}}
+        )
+    )
+    locked(deployment)
+    said = capsys.readouterr()
+    assert (said.out + said.err).replace("\n", "").isprintable()
+    path = deployment.with_suffix(".lock.json")
+    assert "Evil [31m   " in path.read_text()
+    path.write_text(path.read_text().replace("Evil", "Evil\\u001b[2J"))
+    assert all(finding.message.isprintable() for finding in validate_file(deployment, []).findings)
+
+
+def test_infinity_in_a_setting_is_no_obstacle(hub: HubServer, deployment: Path) -> None:
+    hub.push(files(CONFIG | {"time_step_limit": [0.0, float("inf")], "rope_scaling": {"factor": float("nan")}}))
+    assert locked(deployment)["rope"] == {"factor": None}
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"config.json": None}, "has no config.json"),
+        ({"config.json": None}, "has no config.json or params.json"),
         ({"config.json": b"{"}, "is not JSON"),
         ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "is broken"),
     ],
