@@ -8,7 +8,7 @@ import math
 import struct
 from typing import Any
 
-from llm_hosting.printable import printable
+from llm_hosting.deployment.printable import printable
 from slipway.locking.model_files import ModelFiles, UnreadableModelError
 
 _PIECE_IN_BYTES = 2 * 1024 * 1024

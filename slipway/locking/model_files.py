@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from llm_hosting.deployment.lock import HUB
-from llm_hosting.printable import printable
+from llm_hosting.deployment.printable import printable
 from llm_hosting.resolution.memory import GB
 from slipway.staging.hub_repository import HubRepository, checksum
 from slipway.staging.manifest import Manifest

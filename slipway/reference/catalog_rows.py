@@ -56,7 +56,9 @@ def run(locks: Sequence[Path], catalog: Path) -> int:
             return 2
         known = next((each for each in rows if each.lower() == hub_id.lower()), hub_id)
         said.append(f"{known}: {_difference(rows.get(known), facts)}")
-        rows[known] = facts | {"needs": rows.get(known, {}).get("needs", {})}
+        old = rows.get(known, {})
+        gated = old.get("gated") if facts["gated"] is None else facts["gated"]  # files in S3 do not tell
+        rows[known] = facts | {"needs": old.get("needs", {}), "gated": gated}
     catalog.parent.mkdir(exist_ok=True)
     catalog.write_text(written(content, rows))
     print("\n".join(said))

@@ -14,8 +14,10 @@ def first_transformers(shape: ModelShape, *, with_vllm: bool) -> Iterator[tuple[
 
     Types that are not known are left out, and with vLLM those that it reads by itself.
     """
-    facts = _facts()
     whole = shape.wrapper or shape.model_type
+    if whole is None:
+        return
+    facts = _facts()
     looked_up = (whole, shape.model_type) if whole in facts["names_its_part"] else (whole,)
     for name in filter(None, looked_up):
         if name in facts["since"] and not (with_vllm and name in facts["vllm"]):

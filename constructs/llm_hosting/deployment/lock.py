@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..catalog.models import ModelShape
-from ..printable import printable
+from .printable import printable
 
 VERSION = 1
 HUB = "Hugging Face Hub"  # a source of facts; the others are a prefix in S3 and "folder"
