@@ -1,10 +1,9 @@
 """A model's repository on the Hugging Face Hub: its files, access to them, verified downloads."""
 
 import hashlib
-import logging
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined]
 )
 from huggingface_hub.utils.tqdm import tqdm
 
-from slipway.staging.hub_client import set_limits
+from slipway.staging.hub_client import NoHubError, SlowAnswerError, set_limits
 from slipway.staging.hub_errors import CutError, HubError, explained
+from slipway.staging.hub_retries import say
 from slipway.staging.weight_files import HubFile
 
+FIX_ON_THE_HUB = "name another commit with model.revision, or upload its files again"
 _BLOCK = 8 * 1024 * 1024
 _PARTIAL_CONTENT = 206
 _READS = 3
 set_limits()
-# Else huggingface_hub warns of every retry and of a missing token.
-logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 class HubRepository:
@@ -60,10 +59,12 @@ class HubRepository:
         """All files of a commit. Raises HubError."""
         with self._explained(commit):
             entries = list(self._api.list_repo_tree(self.model_id, revision=commit, recursive=True))
+            files = [entry for entry in entries if isinstance(entry, RepoFile)]
+            if not all(isinstance(file.path, str) and type(file.size) is int and file.size >= 0 for file in files):
+                raise NoHubError("it lists files without a path or a size")
         return [
-            HubFile(entry.path, entry.size, f"sha256:{entry.lfs.sha256}" if entry.lfs else f"git:{entry.blob_id}")
-            for entry in entries
-            if isinstance(entry, RepoFile)
+            HubFile(file.path, file.size, f"sha256:{file.lfs.sha256}" if file.lfs else f"git:{file.blob_id}")
+            for file in files
         ]
 
     def demand_access(self) -> None:
@@ -98,8 +99,10 @@ class HubRepository:
         A broken answer is requested again here. The library repeats requests without an answer.
         """
         for _ in range(_READS - 1):
-            with suppress(CutError):
+            try:
                 return self._read(path, commit, start, size)
+            except CutError:
+                say(self._api.endpoint, f"has cut {path} off: asking again")
         return self._read(path, commit, start, size)
 
     def _read(self, path: str, commit: str, start: int, size: int) -> bytes:
@@ -110,20 +113,21 @@ class HubRepository:
         held = bytearray()
         with self._explained(), http_stream_backoff("GET", url, headers=headers) as answer:
             hf_raise_for_status(answer)
-            if answer.headers.get("content-type", "").startswith("text/html"):
-                raise ValueError(f"it sends a page in place of {path}")
             before = 0 if answer.status_code == _PARTIAL_CONTENT else start
             try:
                 for piece in answer.iter_bytes():
                     held += piece
                     if len(held) >= before + size:
                         break
+            except SlowAnswerError:
+                raise
             except HTTPError as error:  # the library repeats only requests without an answer
                 raise RuntimeError(f"{path} was cut off: {error or type(error).__name__}") from None
         return bytes(held[before : before + size])
 
     def _explained(self, revision: str = "") -> AbstractContextManager[None]:
-        return explained(self._api.endpoint, self.model_id, revision)
+        has_token = "authorization" in build_hf_headers(token=self._api.token)
+        return explained(self._api.endpoint, self.model_id, revision, has_token=has_token)
 
 
 def checksum(path: Path, algorithm: str) -> str:
