@@ -1,6 +1,5 @@
 """Checks that the prefix `model.weights` holds a model that SageMaker can load."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from botocore.exceptions import ClientError
@@ -11,11 +10,14 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.locking.file_summary import differences
+from slipway.locking.model_files import BucketFiles
 from slipway.staging.manifest import Manifest
+from slipway.staging.weight_files import SelectionError, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+from slipway.weights.source import BrokenWeightsError
+from slipway.weights.whole import WEIGHTS, demand_whole
 
 _FIELD = "model.weights"
-_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.\w+)")
 _ENTRIES = ("config.json", "serving.properties", "model_index.json")  # an engine needs one of them to find the model
 _SHOWN = 3
 
@@ -44,15 +46,16 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield Finding(_FIELD, str(error).removeprefix(f"{_FIELD}: "))
         return
     if manifest:
-        yield from _staged(deployment, manifest, objects)
+        found = list(_staged(deployment, manifest, objects))
     elif objects:
-        yield from _copied(deployment, weights, objects)
+        found = list(_copied(deployment, weights, objects))
     else:
-        yield Finding(
-            _FIELD,
-            f"{weights} holds no objects",
-            "copy the weights there, for example by `slipway stage <name>`",
-        )
+        fix = "copy the weights there, for example by `slipway stage <name>`"
+        found = [Finding(_FIELD, f"{weights} holds no objects", fix)]
+    yield from found
+    is_changed = manifest and any(finding.level == "error" for finding in found)
+    if objects and not is_changed:
+        yield from _broken_files(BucketFiles(account.clients("s3"), prefix, manifest), deployment.serving.engine)
     if deployment.lock and objects:
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
 
@@ -126,9 +129,9 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
             f"{named} {_is_or_are(folders)} empty, as the S3 console makes folders; SageMaker fails on such objects",
             "remove the objects that end in a slash",
         )
-    empty = sorted(path for path, count in objects.items() if not count and path not in folders)
-    if missing := _missing_shards(objects):
-        yield Finding(_FIELD, f"{weights} lacks {_some(missing)}", "copy all files of the model")
+    judged_apart = (*folders, "config.json")
+    empty = sorted(path for path, count in objects.items() if not count and path not in judged_apart)
+    empty = [path for path in empty if not path.endswith(WEIGHTS)]
     if any(path.endswith(".gguf") for path in objects) or deployment.serving.handler:
         return
     if not any(entry in objects for entry in _ENTRIES):
@@ -141,15 +144,21 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
         )
 
 
-def _missing_shards(objects: Mapping[str, int]) -> list[str]:
-    """Return the missing names of a series such as model-00001-of-00004.safetensors."""
-    missing = set()
-    for path in objects:
-        if shard := _SHARD.fullmatch(path):
-            count = int(shard["count"])
-            names = (f"{shard['stem']}-{number:05}-of-{shard['count']}{shard['end']}" for number in range(1, count + 1))
-            missing |= {name for name in names if name not in objects}
-    return sorted(missing)
+def _broken_files(bucket: BucketFiles, engine: str) -> Iterator[Finding]:
+    """Refuse weights of which files are missing or cut, or are other things."""
+    try:
+        files = select(bucket.files, None, engine)
+    except SelectionError:  # in folders, several models, or of a format that only their engine knows
+        files = list(bucket.files)
+    try:
+        demand_whole(bucket, {file.path: file.size for file in files})
+    except BrokenWeightsError as error:
+        yield Finding(_FIELD, error.problem, error.fix)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "AccessDenied":
+            raise
+        problem = f"you may not read the objects in {bucket.place}, so nobody knows whether they are whole"
+        yield Finding(_FIELD, problem, "allow s3:GetObject there, and check again", level="unknown")
 
 
 def _some(names: list[str]) -> str:

@@ -17,7 +17,7 @@ from llm_hosting.file_errors import why
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.locking.config_values import ConfigError
 from slipway.locking.file_summary import summary
-from slipway.locking.gguf import facts_of_gguf, is_model, read_gguf, short_metadata
+from slipway.locking.gguf import facts_of_gguf, is_model, short_metadata
 from slipway.locking.mistral_params import config_of
 from slipway.locking.model_config import (
     active_share,
@@ -36,7 +36,7 @@ from slipway.locking.model_files import (
     read_json,
 )
 from slipway.locking.text_files import has_chat_template, has_tokenizer
-from slipway.locking.weights import Weights, header_of, weights_in
+from slipway.locking.weights import Weights, weights_in
 from slipway.shared.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
@@ -45,9 +45,12 @@ from slipway.staging.stage import hub_token
 from slipway.staging.staging import StagingError
 from slipway.staging.weight_files import HubFile, SelectionError, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+from slipway.weights.gguf_header import read_gguf
+from slipway.weights.safetensors_header import header_of
+from slipway.weights.source import BrokenWeightsError
+from slipway.weights.whole import WEIGHTS, demand_all_files, demand_whole_file
 
 _HEADERS_AT_ONCE = 8
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _TOKENIZER, _GENERATION = "tokenizer_config.json", "generation_config.json"
 _PARAMETERS = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
@@ -73,7 +76,7 @@ def lock_content(deployment: Deployment, folder: Path | None = None) -> dict[str
         content = _content(deployment, folder)
         lock_of(content, content["source"])
         return content
-    except (HubError, PrefixError, SelectionError, StagingError) as error:
+    except (BrokenWeightsError, HubError, PrefixError, SelectionError, StagingError) as error:
         raise UnreadableModelError(str(error)) from None
     except (BotoCoreError, ClientError) as error:
         raise UnreadableModelError(sentence(error)) from None
@@ -99,9 +102,10 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     if "model_index.json" in listed and "config.json" not in listed:
         raise UnreadableModelError(f"{model.place} is a pipeline of diffusers, not one model that generates text.")
     files = select(model.files, deployment.model.files or _named_file(deployment), deployment.serving.engine)
-    loaded = [file for file in files if file.path.endswith(_WEIGHTS) and not file.path.startswith("adapter_")]
+    loaded = [file for file in files if file.path.endswith(WEIGHTS) and not file.path.startswith("adapter_")]
     if adapter and not loaded:
         raise UnreadableModelError(_only_an_adapter(deployment, adapter))
+    demand_all_files(model, {file.path: file.size for file in files}, listed)
     config, metadata = _config(model), dict[str, Any]()
     will_be_staged = model.source == HUB and deployment.model.weights is not None
     beside = [file.path for file in (files if will_be_staged else model.files)]
@@ -244,6 +248,8 @@ def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | N
     """The weights; None = the files have no header that describes them."""
     files = [file for file in loaded if file.path.endswith(".safetensors")]
     if not files:
+        for file in loaded:
+            demand_whole_file(model, file.path, file.size)
         return None
     side_by_side = ThreadPoolExecutor(_HEADERS_AT_ONCE)
     try:

@@ -10,13 +10,15 @@ from typing import Any, Protocol
 from llm_hosting.deployment.lock import HUB
 from llm_hosting.deployment.printable import printable
 from llm_hosting.resolution.memory import GB
-from slipway.staging.hub_repository import HubRepository, checksum
+from slipway.staging.hub_repository import FIX_ON_THE_HUB, HubRepository, checksum
 from slipway.staging.manifest import Manifest
 from slipway.staging.weight_files import HubFile
 from slipway.staging.weights_prefix import WeightsPrefix
+from slipway.weights.source import demand_no_disguise
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's file may be this long; files of settings are shorter
 _READ_SOON_IN_BYTES = 10 * GB
+_FIX_OF_A_COPY = "copy all files of the model again"
 _UNKNOWN = {"renamed_to": None, "gated": None, "license": None, "library": None, "pipeline_tag": None}
 
 
@@ -27,17 +29,19 @@ class UnreadableModelError(Exception):
 class ModelFiles(Protocol):
     """The files of one model.
 
-    source: for the lock; `HUB`, the prefix or `FOLDER`. place: for people. commit: of the Hub; None = not known.
+    source: for the lock; `HUB`, the prefix or `FOLDER`. place: for people. fix: what makes broken files whole, in the
+    imperative. commit: of the Hub; None = not known.
     about: `renamed_to`, `gated`, `license`, `library` and `pipeline_tag`, as the Hub tells them.
     """
 
     source: str
     place: str
+    fix: str
     commit: str | None
     about: Mapping[str, Any]
     files: Sequence[HubFile]
 
-    def read(self, path: str, start: int, size: int) -> bytes:
+    def read(self, path: str, start: int, size: int, /) -> bytes:
         """Read these bytes of a file, fewer at its end. Raises HubError, boto3's errors or OSError."""
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
@@ -48,6 +52,7 @@ class HubFiles:
     """The files of a repository on the Hub. Raises HubError."""
 
     source = HUB
+    fix = FIX_ON_THE_HUB
 
     def __init__(self, repository: HubRepository, revision: str) -> None:
         self._repository = repository
@@ -68,6 +73,8 @@ class HubFiles:
 
 class BucketFiles:
     """The files below a prefix in S3. Their commit is known only if `slipway stage` put them there."""
+
+    fix = _FIX_OF_A_COPY
 
     def __init__(self, s3: Any, prefix: WeightsPrefix, manifest: Manifest | None) -> None:
         self._s3, self._prefix = s3, prefix
@@ -97,6 +104,7 @@ class FolderFiles:
     """The files in a folder on this machine. Raises UnreadableModelError."""
 
     source = "folder"
+    fix = _FIX_OF_A_COPY
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -125,15 +133,17 @@ class FolderFiles:
 def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
     """Read a file that holds a JSON object, without control characters; empty = there is no file.
 
-    Raises UnreadableModelError, and the errors of `read`.
+    Raises UnreadableModelError, BrokenWeightsError and the errors of `read`.
     """
     size = next((file.size for file in model.files if file.path == path), 0)
     if not size:
         return {}
     if size > _LARGEST_JSON_IN_BYTES:
         raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, too much for a file of settings.")
+    text = model.read(path, 0, size)
+    demand_no_disguise(model, path, text)
     try:
-        content = printable(json.loads(model.read(path, 0, size)))
+        content = printable(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(f"{path} of {model.place} is not JSON: {error}.") from None
     if not isinstance(content, dict):

@@ -22,6 +22,7 @@ from slipway.staging.staging import StagingError, abandon, stage
 from slipway.staging.transfer import PARTS_AT_ONCE, TransferError
 from slipway.staging.weight_files import SelectionError
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
+from slipway.weights.source import BrokenWeightsError
 
 
 def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
@@ -49,7 +50,9 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
     except KeyboardInterrupt:
         print("\nstopped; the same command resumes it", file=sys.stderr, flush=True)
         os._exit(1)  # downloads in threads can't be stopped; the next run resumes
-    except (DeploymentError, HubError, PrefixError, SelectionError, StagingError, TransferError) as error:
+    except (BrokenWeightsError, DeploymentError, HubError) as error:
+        print(error, file=sys.stderr)
+    except (PrefixError, SelectionError, StagingError, TransferError) as error:
         print(error, file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)

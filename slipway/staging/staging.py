@@ -5,20 +5,38 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from llm_hosting.deployment.model import Deployment, Model
 from slipway.shared.sizes import size
-from slipway.staging.hub_repository import HubRepository
+from slipway.staging.hub_repository import FIX_ON_THE_HUB, HubRepository
 from slipway.staging.manifest import Manifest, StagedFile
 from slipway.staging.progress import StagingProgress
 from slipway.staging.transfer import PARTS_AT_ONCE, Task, Transfer
 from slipway.staging.weight_files import HubFile, select
 from slipway.staging.weights_prefix import WeightsPrefix, checksum_of_parts
+from slipway.weights.whole import demand_whole
 
 _COMMIT = re.compile("[0-9a-f]{40}")
+
+
+@dataclass
+class _AtCommit:
+    """The files of a commit, as the checks of weights read them."""
+
+    repository: HubRepository
+    commit: str
+    fix: str = FIX_ON_THE_HUB
+
+    @property
+    def place(self) -> str:
+        return f"{self.repository.model_id} at {self.commit}"
+
+    def read(self, path: str, start: int, size: int, /) -> bytes:
+        return self.repository.read(path, self.commit, start, size)
 
 
 class StagingError(Exception):
@@ -28,13 +46,14 @@ class StagingError(Exception):
 def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPrefix, folder: Path) -> None:
     """Upload every file, then make all of them visible; resumes an earlier run.
 
-    Prints its progress. Raises StagingError, SelectionError, HubError, TransferError, PrefixError or boto3's errors;
-    after any of them the same call resumes.
+    Prints its progress. Raises StagingError, SelectionError, BrokenWeightsError, HubError, TransferError, PrefixError
+    or boto3's errors; after any of them the same call resumes.
     """
     model = deployment.model
     manifest = prefix.manifest()
     commit = _commit(repository, model, manifest)
-    files = _files(repository.files(commit), deployment)
+    listed = repository.files(commit)
+    files = _files(listed, deployment)
     if name := repository.about["renamed_to"]:
         print(f"{model.id} is named {name} on the Hub now.")
     print(f"{model.id} at {commit}: {len(files)} files, {size(sum(file.size for file in files))}, to {prefix.weights}")
@@ -46,6 +65,9 @@ def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPref
         return
     repository.demand_access()
     with _locked(folder / model.id.replace("/", "--") / commit) as downloads:
+        if manifest is None:
+            source = _AtCommit(repository, commit)
+            demand_whole(source, {file.path: file.size for file in files}, [file.path for file in listed])
         manifest, tasks = _begin(prefix, manifest, files, visible, model, commit)
         manifest = _upload(repository, prefix, manifest, tasks, visible, downloads)
         _complete(prefix, manifest, visible)

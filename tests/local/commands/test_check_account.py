@@ -21,14 +21,16 @@ from slipway.account.findings import add_account_findings
 from slipway.checking.check import check as check_file
 from support.repository import ROOT
 from support.stacks.small_stacks import statement
+from support.stand_ins.hub_models import safetensors
 
 REGION, BUCKET = "eu-north-1", "checked-weights"
 TYPE = "ml.g6.2xlarge"
 VERSION = engine("lmi-vllm").versions[engine("lmi-vllm").default_version]
+SHARD = "model-00002-of-00002.safetensors"
 WHOLE = {
     "config.json": b"{}",
-    "model-00001-of-00002.safetensors": b"1",
-    "model-00002-of-00002.safetensors": b"2",
+    "model-00001-of-00002.safetensors": safetensors({"a": ("U8", [1], 1)}),
+    SHARD: safetensors({"b": ("U8", [1], 1)}),
 }
 
 
@@ -391,7 +393,10 @@ class TestWeights:
             ({}, "error", "holds no objects"),
             (WHOLE | {"": b""}, "error", "folders"),
             (WHOLE | {"onnx/": b""}, "error", "onnx/ is empty"),
-            ({path: WHOLE[path] for path in list(WHOLE)[:2]}, "error", "lacks model-00002-of-00002.safetensors"),
+            ({path: WHOLE[path] for path in list(WHOLE)[:2]}, "error", "lacks model-00002-of-00002.safetensors; copy"),
+            (WHOLE | {SHARD: WHOLE[SHARD][:-1]}, "error", f"{SHARD} of s3://{BUCKET}/"),
+            (WHOLE | {SHARD: b""}, "error", "it has no safetensors header, or is cut; copy all files"),
+            (WHOLE | {"config.json": b"<html>Who are you?</html>"}, "error", "is an HTML page"),
             ({f"model/{path}": body for path, body in WHOLE.items()}, "warning", "name s3://"),
             (WHOLE | {"tokenizer.json": b""}, "warning", "tokenizer.json is empty"),
         ],
@@ -404,6 +409,19 @@ class TestWeights:
         found = check(model=put_weights(bare_cloud, folder, files)).of("weights-in-bucket")
         assert (found.level, found.field) == (level, "model.weights")
         assert said in found.message
+
+    def test_in_a_format_that_the_engine_does_not_load_are_not_judged(
+        self, check: Checker, bare_cloud: LocalCloud
+    ) -> None:
+        files = WHOLE | {"pytorch_model-00001-of-00002.bin": b"not read"}
+        assert "weights-in-bucket" in check(model=put_weights(bare_cloud, "two-formats", files)).passed
+
+    def test_that_may_only_be_listed_may_be_cut(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        model = put_weights(bare_cloud, "listed", WHOLE)
+        actions = ["s3:ListBucket", "s3:GetBucketLocation"]
+        found = check(model=model, caller=bare_cloud.create_user("lister", [statement(actions)]))
+        assert found.of("weights-in-bucket").level == "unknown"
+        assert "allow s3:GetObject there" in found.of("weights-in-bucket").message
 
     def test_in_a_bucket_that_is_not_there_are_refused(self, check: Checker) -> None:
         found = check(model={"id": "Qwen/Qwen3-4B", "weights": "s3://nobodys-bucket/a/"}).of("weights-in-bucket")

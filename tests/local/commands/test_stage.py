@@ -8,8 +8,10 @@ import pytest
 from local_cloud.cloud import ACCOUNT
 from support.repository import ROOT
 from support.stacks.small_stacks import REGION, statement
-from support.stacks.staging_runs import BUCKET, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
+from support.stacks.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
 from support.stand_ins.hub_models import safetensors
+
+SHARD = "model-00002-of-00002.safetensors"
 
 
 @pytest.mark.parametrize("staging", [LARGE_FILES], indirect=True, ids=["large"])
@@ -61,6 +63,26 @@ def test_an_object_that_changed_after_staging_is_detected(staging: Staging) -> N
     assert staging.visible() == STAGED
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({SHARD: None}, f"lacks {SHARD}, which model.safetensors.index.json lists; name another commit"),
+        ({SHARD: STAGED[SHARD][:-1]}, f"{SHARD} of {MODEL} at"),
+        ({SHARD: b"version https://git-lfs.github.com/spec/v1"}, "is a git-lfs pointer"),
+        ({"config.json": b"<html>"}, "is an HTML page"),
+    ],
+)
+def test_weights_that_are_not_whole_are_refused_before_a_part_is_sent(
+    staging: Staging, change: dict[str, bytes | None], said: str
+) -> None:
+    staging.hub.push({path: body for path, body in (FILES | change).items() if body is not None})
+    assert said in staging.refused()
+    assert not [request for request in staging.s3.take() if request.operation == "CreateMultipartUpload"]
+    staging.write(files=["config.json", "*-00001-of-*"])
+    staging.hub.push(FILES)
+    assert f"lacks {SHARD}; let model.files name them, too" in staging.refused()
+
+
 @pytest.mark.parametrize("key", ["", "config.json"])
 def test_a_prefix_with_other_objects_is_refused(staging: Staging, key: str) -> None:
     client = staging.cloud.client("s3", region=REGION)
@@ -90,7 +112,7 @@ def test_a_gated_model_needs_a_token_which_goes_to_the_hub_only(staging: Staging
 
 def test_the_key_of_the_deployment_encrypts_every_object(staging: Staging) -> None:
     key = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/1111abcd-0000-4000-8000-000000000001"
-    staging.write(weights_kms_key_arn=key, files=["*.json"])
+    staging.write(weights_kms_key_arn=key, files=["config.json", "tokenizer.json"])
     assert staging.run()[0] == 0
     client = staging.cloud.client("s3", region=REGION)
     for each in (f"{staging.name}/config.json", f".slipway/{staging.name}/manifest.json"):
@@ -115,7 +137,7 @@ def test_a_bucket_in_another_region_is_refused(staging: Staging) -> None:
     staging.cloud.client("s3", region="eu-west-1").create_bucket(Bucket=name, CreateBucketConfiguration=configuration)
     staging.write(weights=f"s3://{name}/tiny/")
     assert f"the bucket {name} is in eu-west-1, and the deployment in {REGION}" in staging.refused()
-    staging.write(weights=f"s3://{name}/tiny/", region=None, files=["*.json"])
+    staging.write(weights=f"s3://{name}/tiny/", region=None, files=["config.json", "tokenizer.json"])
     code, out, _ = staging.run(AWS_REGION=REGION)
     assert code == 0
     assert "names no region: deploy it in eu-west-1, where the bucket is" in out

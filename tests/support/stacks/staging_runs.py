@@ -22,26 +22,37 @@ from slipway.staging import stage
 from support.patience import PATIENCE_IN_SECONDS, wait_for_event
 from support.repository import ROOT
 from support.stacks.small_stacks import REGION
+from support.stand_ins.hub_models import safetensors
 from support.stand_ins.hub_server import HubServer
 from support.stand_ins.s3_recorder import Request, S3Recorder
 
 MODEL, BUCKET = "example/tiny", "staged-weights"
 _random = random.Random(7)
+
+
+def _shard(name: str, weights: bytes) -> bytes:
+    """Return a safetensors file with these weights."""
+    whole = safetensors({name: ("U8", [len(weights)], len(weights))})
+    return whole[: -len(weights)] + weights
+
+
 FILES = {
     "README.md": b"Not for engines.",
     "added_tokens.json": b"{}",
-    "config.json": b'{"architectures": ["GPT2LMHeadModel"]}',
-    "model-00001-of-00002.safetensors": _random.randbytes(150_000),
-    "model-00002-of-00002.safetensors": _random.randbytes(120_000),
-    "model.safetensors.index.json": b"{}",
+    "config.json": b'{"architectures": ["GPT2LMHeadModel"], "n_layer": 2}',
+    "model-00001-of-00002.safetensors": _shard("a", _random.randbytes(150_000)),
+    "model-00002-of-00002.safetensors": _shard("b", _random.randbytes(120_000)),
+    "model.safetensors.index.json": json.dumps(
+        {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    ).encode(),
     "onnx/model.onnx": b"Another format.",
     "pytorch_model.bin": b"The same again.",
     "pytorch_model.bin.index.json": b"{}",
     "tokenizer.json": b'{"version": "1.0"}',
 }
 LARGE_FILES = FILES | {
-    "model-00001-of-00002.safetensors": 36 * _random.randbytes(1_000_003),  # three parts, each different
-    "model-00002-of-00002.safetensors": 18 * _random.randbytes(1_000_003),  # two
+    "model-00001-of-00002.safetensors": _shard("a", 36 * _random.randbytes(1_000_003)),  # three parts, each different
+    "model-00002-of-00002.safetensors": _shard("b", 18 * _random.randbytes(1_000_003)),  # two
 }
 PARTS = {("model-00001-of-00002.safetensors", number) for number in (1, 2, 3)} | {
     ("model-00002-of-00002.safetensors", number) for number in (1, 2)

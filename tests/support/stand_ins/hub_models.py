@@ -1,6 +1,7 @@
 """The files of a model's repository on the Hub, with small weights."""
 
 import json
+import math
 import struct
 from typing import Any
 
@@ -17,6 +18,7 @@ CONFIG = {
     "torch_dtype": "float16",
 }
 GPTQ = {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128}}
+_F16 = 1  # GGUF's number of the type
 _LARGE = 100_000  # from this size in bytes a file lies in storage, not in git
 
 
@@ -34,13 +36,15 @@ def gguf(metadata: dict[str, Any], tensors: dict[str, list[int]]) -> bytes:
     """Return a GGUF file of version 3.
 
     `metadata`: numbers, texts, and lists of either.
-    `tensors`: shapes by name.
+    `tensors`: shapes by name, of 16-bit weights.
     """
     pairs = b"".join(_text(key) + _typed(value) for key, value in metadata.items())
-    table = b"".join(
-        _text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 1, 0) for name, shape in tensors.items()
-    )
-    return b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata)) + pairs + table + bytes(64)
+    table, end = b"", 0
+    for name, shape in tensors.items():
+        table += _text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, _F16, end)
+        end += 2 * math.prod(shape)
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata)) + pairs + table
+    return header + bytes(-len(header) % 32 + end)
 
 
 def _typed(value: Any) -> bytes:

@@ -75,12 +75,8 @@ class HubServer(LoopbackServer):
         return self.main
 
     def downloads(self, path: str) -> int:
-        """Return how often the bytes of a file were requested."""
-        large = any(len(files.get(path, b"")) >= LARGE_IN_BYTES for files in self.commits.values())
-        digests = {sha256(files[path]) for files in self.commits.values() if path in files}
-        if large:
-            return sum(request.startswith("GET /storage/") and request[13:] in digests for request in self.requests)
-        return sum(request.startswith("GET /") and request.endswith(f"/{path}") for request in self.requests)
+        """Return how often a file was requested as a whole."""
+        return self.ranges.count((path, None))
 
 
 class HubAnswer(BaseHTTPRequestHandler):
@@ -167,7 +163,8 @@ class HubAnswer(BaseHTTPRequestHandler):
         if path in self.hub.corrupt:
             middle = len(body) // 2
             body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
-        self.hub.ranges.append((path, self.headers.get("range")))
+        if self.command == "GET":
+            self.hub.ranges.append((path, self.headers.get("range")))
         if self.hub.cut.get(path):
             self.hub.cut[path] -= 1
             self.is_half = True

@@ -13,6 +13,7 @@ from slipway.locking import lock, model_files
 from support.stand_ins.hub_models import CONFIG, GPTQ, MODEL, files, gguf, safetensors
 from support.stand_ins.hub_server import HubServer
 
+SHARD = "model-00002-of-00002.safetensors"
 ADAPTER = {
     "adapter_config.json": b'{"base_model_name_or_path": "org/base", "r": 16}',
     "adapter_model.safetensors": safetensors({}),
@@ -238,6 +239,13 @@ def test_infinity_in_a_setting_is_no_obstacle(hub: HubServer, deployment: Path) 
         ({"config.json": None}, "has no config.json or params.json"),
         ({"config.json": b"{"}, "is not JSON"),
         ({"model-00001-of-00002.safetensors": b"\xff" * 200}, "is broken"),
+        ({"model-00001-of-00002.safetensors": None}, "lacks model-00001-of-00002.safetensors; name another commit"),
+        ({"model-00001-of-00002.safetensors": files()[SHARD][:-1]}, "and its header describes"),
+        (
+            {"config.json": b" <html>Who are you?</html>"},
+            "is an HTML page, perhaps of a login, not the file itself; name",
+        ),
+        ({"config.json": b"version https://git-lfs.github.com/spec/v1\n"}, "config.json of my-org/tuned-gptq at "),
     ],
 )
 def test_a_repository_that_says_nothing_is_one_sentence(
