@@ -34,7 +34,7 @@ def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[
     files there.
     """
     demand_all_files(source, files, left_out)
-    weights = [path for path in files if path.endswith(WEIGHTS) and not path.startswith("adapter_")]
+    weights = _weights(files)
     if "config.json" in files and not any(path.endswith(".gguf") for path in weights):
         _json(source, "config.json", files["config.json"])
     side_by_side = ThreadPoolExecutor(_AT_ONCE)
@@ -48,9 +48,10 @@ def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[
 def demand_all_files(source: Source, files: Mapping[str, int], left_out: Collection[str] = ()) -> None:
     """Raise BrokenWeightsError if a file is missing that an index lists, or else one of `n of m` in the names.
 
-    transformers opens all files of its index, and vLLM no others.
+    transformers opens all files of its index, and vLLM no others. TGI opens what is there, so an index that lists none
+    of it tells nothing: it is left from an earlier export.
     """
-    by_name = {path for path in files if path.endswith(WEIGHTS)}  # those of which no index tells
+    by_name = set(_weights(files))  # those of which no index tells
     for index in sorted(path for path in files if posixpath.basename(path) in _INDEXES):
         folder, name = posixpath.split(index)
         beside = {path for path in by_name if posixpath.dirname(path) == folder}
@@ -58,8 +59,10 @@ def demand_all_files(source: Source, files: Mapping[str, int], left_out: Collect
         is_alone = index.removesuffix(".index.json") in beside  # whether the index counts then depends on the engine
         if is_alone or (beside and not of_index):
             continue
-        by_name -= of_index
         listed, total = _listed(source, index, files[index])
+        if of_index and not listed & of_index:
+            continue
+        by_name -= of_index
         if missing := sorted(listed - files.keys()):
             there = size_text(sum(files[path] for path in listed & files.keys()))
             sizes = f"; it says {size_text(total)}, and {there} are there" if total else ""
@@ -86,6 +89,10 @@ def demand_whole_file(source: Source, path: str, size: int) -> None:
         start = max(0, size - _LONGEST_END_IN_BYTES)
         if begin.startswith(_ZIP) and _END_OF_ZIP not in source.read(path, start, size - start):
             raise broken(source, path, f"it is cut after {size:,} bytes")
+
+
+def _weights(files: Mapping[str, int]) -> list[str]:
+    return [path for path in files if path.endswith(WEIGHTS) and not path.startswith("adapter_")]
 
 
 def _listed(source: Source, index: str, size: int) -> tuple[set[str], float]:

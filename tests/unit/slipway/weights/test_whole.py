@@ -62,6 +62,7 @@ BIN = numbered(range(1, 4), "pytorch_model-{:05}-of-00003.bin", torch_file())
         {INDEX: index(THREE, total_size=141_107_412_992), **THREE},  # of the original, before it was quantized
         {INDEX: index(BIN), "model.safetensors": SHARD},  # engines differ on an index beside this name
         {INDEX: index(THREE), **BIN},
+        {INDEX: index(THREE), **numbered(range(1, 3), "model-{:05}-of-00002.safetensors")},  # from an earlier export
         {"pytorch_model.bin.index.json": index(BIN), **BIN},
         {INDEX: index(numbered(range(1, 2))), **numbered(range(1, 2))},
         numbered(range(3)),
@@ -95,7 +96,7 @@ def test_whole_weights_pass(files: Files) -> None:
             f"lacks model-00002-of-00003.safetensors, model-00003-of-00003.safetensors, which {INDEX} lists; it says "
             "141.1 GB, and 0.3 kB are there",
         ),
-        ({INDEX: index({"x.safetensors": b""}), "y.safetensors": SHARD}, f"lacks x.safetensors, which {INDEX} lists"),
+        ({INDEX: index({"x.safetensors": b""}), "adapter_a.safetensors": SHARD}, f"lacks x.safetensors, which {INDEX}"),
         ({f"a/{INDEX}": index({"x.safetensors": b""})}, f"lacks a/x.safetensors, which a/{INDEX} lists"),
         ({INDEX: b"{}", **THREE}, f"{INDEX} of s3://bucket/model/ is broken: it names no files"),
         ({INDEX: index(THREE)[:-9], **THREE}, "is broken: it is not JSON, or is cut"),
