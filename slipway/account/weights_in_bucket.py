@@ -10,9 +10,8 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.locking.file_summary import differences
-from slipway.locking.model_files import BucketFiles
 from slipway.staging.manifest import Manifest
-from slipway.staging.weight_files import SelectionError, select
+from slipway.staging.weight_files import HubFile, SelectionError, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 from slipway.weights.source import BrokenWeightsError
 from slipway.weights.whole import WEIGHTS, demand_whole
@@ -55,7 +54,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
     yield from found
     is_changed = manifest and any(finding.level == "error" for finding in found)
     if objects and not is_changed:
-        yield from _broken_files(BucketFiles(account.clients("s3"), prefix, manifest), deployment.serving.engine)
+        yield from _broken_files(prefix, objects, deployment.serving.engine)
     if deployment.lock and objects:
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
 
@@ -144,20 +143,21 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
         )
 
 
-def _broken_files(bucket: BucketFiles, engine: str) -> Iterator[Finding]:
+def _broken_files(prefix: WeightsPrefix, objects: Mapping[str, int], engine: str) -> Iterator[Finding]:
     """Refuse weights of which files are missing or cut, or are other things."""
     try:
-        files = select(bucket.files, None, engine)
+        chosen = select([HubFile(path, count, "") for path, count in objects.items()], None, engine)
+        files: Mapping[str, int] = {file.path: file.size for file in chosen}
     except SelectionError:  # in folders, several models, or of a format that only their engine knows
-        files = list(bucket.files)
+        files = objects
     try:
-        demand_whole(bucket, {file.path: file.size for file in files})
+        demand_whole(prefix, files)
     except BrokenWeightsError as error:
         yield Finding(_FIELD, error.problem, error.fix)
     except ClientError as error:
         if error.response["Error"]["Code"] != "AccessDenied":
             raise
-        problem = f"you may not read the objects in {bucket.place}, so nobody knows whether they are whole"
+        problem = f"you may not read the objects in {prefix.weights}, so nobody knows whether they are whole"
         yield Finding(_FIELD, problem, "allow s3:GetObject there, and check again", level="unknown")
 
 

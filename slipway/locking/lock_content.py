@@ -159,13 +159,12 @@ def _model_files(deployment: Deployment, folder: Path | None) -> ModelFiles:
     if model.weights:
         region = deployment.region or os.environ.get("AWS_REGION")
         there = bucket_region(boto3.client("s3", region_name=region), model.weights[5:].partition("/")[0])
-        s3 = boto3.client("s3", region_name=there)
-        prefix = WeightsPrefix(s3, model.weights, None)
+        prefix = WeightsPrefix(boto3.client("s3", region_name=there), model.weights, None)
         manifest = prefix.manifest()
         if manifest:
             _demand_same_model(manifest, model)
         if manifest.state == "complete" if manifest else prefix.objects():
-            return BucketFiles(s3, prefix, manifest)
+            return BucketFiles(prefix, manifest)
     return HubFiles(HubRepository(model.id, hub_token(model)), model.revision or "main")
 
 

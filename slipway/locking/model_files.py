@@ -18,7 +18,6 @@ from slipway.weights.source import demand_no_disguise
 
 _LARGEST_JSON_IN_BYTES = 64 * 1024 * 1024  # a tokenizer's file may be this long; files of settings are shorter
 _READ_SOON_IN_BYTES = 10 * GB
-_FIX_OF_A_COPY = "copy all files of the model again"
 _UNKNOWN = {"renamed_to": None, "gated": None, "license": None, "library": None, "pipeline_tag": None}
 
 
@@ -74,10 +73,10 @@ class HubFiles:
 class BucketFiles:
     """The files below a prefix in S3. Their commit is known only if `slipway stage` put them there."""
 
-    fix = _FIX_OF_A_COPY
+    fix = WeightsPrefix.fix
 
-    def __init__(self, s3: Any, prefix: WeightsPrefix, manifest: Manifest | None) -> None:
-        self._s3, self._prefix = s3, prefix
+    def __init__(self, prefix: WeightsPrefix, manifest: Manifest | None) -> None:
+        self._prefix = prefix
         self.source = self.place = prefix.weights
         self.about: Mapping[str, Any] = _UNKNOWN
         self.commit = manifest.commit if manifest else None
@@ -90,10 +89,7 @@ class BucketFiles:
 
     def read(self, path: str, start: int, size: int) -> bytes:
         """Read by range."""
-        key = self._prefix.key(path)
-        answer = self._s3.get_object(Bucket=self._prefix.bucket, Key=key, Range=f"bytes={start}-{start + size - 1}")
-        body: bytes = answer["Body"].read()
-        return body
+        return self._prefix.read(path, start, size)
 
     def with_checksums(self, files: Sequence[HubFile]) -> Sequence[HubFile]:
         """The files with the Hub's checksums if `stage` noted them, else with S3's ETags."""
@@ -104,7 +100,7 @@ class FolderFiles:
     """The files in a folder on this machine. Raises UnreadableModelError."""
 
     source = "folder"
-    fix = _FIX_OF_A_COPY
+    fix = WeightsPrefix.fix
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():

@@ -32,11 +32,14 @@ class WeightsPrefix:
     """The prefix of one model's weights.
 
     weights: `s3://bucket/prefix/`. key_arn: the KMS key for new objects; None = the bucket's default. The manifest
-    is at `.slipway/<prefix>manifest.json`, because SageMaker loads everything below the prefix.
+    is at `.slipway/<prefix>manifest.json`, because SageMaker loads everything below the prefix. place, fix, read: as in
+    `weights.source.Source`.
     """
 
+    fix = "copy all files of the model again"
+
     def __init__(self, s3: Any, weights: str, key_arn: str | None) -> None:
-        self._s3, self.weights = s3, weights
+        self._s3, self.weights, self.place = s3, weights, weights
         self.bucket, _, self._prefix = weights.removeprefix("s3://").partition("/")
         self._manifest_key = f".slipway/{self._prefix}manifest.json"
         self.manifest_uri = f"s3://{self.bucket}/{self._manifest_key}"
@@ -77,6 +80,12 @@ class WeightsPrefix:
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self._prefix)
         listed = [each for page in pages for each in page.get("Contents", [])]
         return {each["Key"].removeprefix(self._prefix): each for each in listed}
+
+    def read(self, path: str, start: int, size: int, /) -> bytes:
+        """Read these bytes of an object, fewer at its end."""
+        part = f"bytes={start}-{start + size - 1}"
+        body: bytes = self._s3.get_object(Bucket=self.bucket, Key=self.key(path), Range=part)["Body"].read()
+        return body
 
     def key(self, path: str) -> str:
         """The object's key."""
