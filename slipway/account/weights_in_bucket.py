@@ -128,9 +128,8 @@ def _copied(deployment: Deployment, weights: str, objects: Mapping[str, int]) ->
             f"{named} {_is_or_are(folders)} empty, as the S3 console makes folders; SageMaker fails on such objects",
             "remove the objects that end in a slash",
         )
-    judged_apart = (*folders, "config.json")
-    empty = sorted(path for path, count in objects.items() if not count and path not in judged_apart)
-    empty = [path for path in empty if not path.endswith(WEIGHTS)]
+    apart = ("/", "config.json", *WEIGHTS)  # judged above or by `_broken_files`
+    empty = sorted(path for path, count in objects.items() if not count and path and not path.endswith(apart))
     if any(path.endswith(".gguf") for path in objects) or deployment.serving.handler:
         return
     if not any(entry in objects for entry in _ENTRIES):

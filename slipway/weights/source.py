@@ -26,6 +26,7 @@ class BrokenWeightsError(Exception):
     """The files are not the whole model. The message is one sentence: the problem, and the fix in the imperative."""
 
     def __init__(self, problem: str, fix: str) -> None:
+        problem = "".join(each if each.isprintable() else "?" for each in problem)  # an index may name any file
         super().__init__(f"{problem}; {fix}.")
         self.problem, self.fix = problem, fix
 

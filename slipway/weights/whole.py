@@ -24,7 +24,7 @@ _LONGEST_INDEX_IN_BYTES = 64 * 1024 * 1024
 # Zip files begin with the one and end with the other, which a comment of at most 65,535 bytes may follow.
 _ZIP, _END_OF_ZIP, _LONGEST_END_IN_BYTES = b"PK\x03\x04", b"PK\x05\x06", 65_557
 _AT_ONCE = 8
-_SHOWN = 3
+_SHOWN, _LONGEST_NAME = 3, 200
 
 
 def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[str] = ()) -> None:
@@ -136,6 +136,8 @@ def _missing_numbers(weights: Collection[str]) -> Iterator[str]:
 
 
 def _missing(source: Source, names: list[str], why: str, left_out: Collection[str]) -> BrokenWeightsError:
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+    shown = ", ".join(name[:_LONGEST_NAME] for name in names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    )
     fix = "let model.files name them, too" if set(names) <= set(left_out) else source.fix
     return BrokenWeightsError(f"{source.place} lacks {shown}{why}", fix)
