@@ -23,6 +23,7 @@ from slipway.locking.config_values import (
     mapping,
     number,
 )
+from slipway.locking.uneven_layers import uneven_layers
 
 # The part that generates text, in models that also read images or have an encoder.
 _TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
@@ -71,6 +72,7 @@ def facts_of(config: Config) -> dict[str, Any]:
         "layers_with_window": _layers_with_window(text),
         "latent_size": _latent(text),
         "indexer_bytes": _indexer(text),
+        **uneven_layers(text, _layers_with_cache(text)),
         "experts": experts,
         "experts_per_token": used,
         "dtype": _DTYPES.get(str(first(config, "torch_dtype", "dtype") or first(text, "torch_dtype", "dtype"))),
@@ -141,8 +143,16 @@ def active_share(config: Config) -> tuple[int, int] | None:
 def _experts(text: Config) -> tuple[int, int] | None:
     """Experts of each layer with a mixture: all, and those that a token uses; None = not a mixture of experts."""
     inner = {**text, **mapping(text.get("ffn_config"))}
+    if _lacks_experts(text):
+        return None
     experts, used = number(inner, *EXPERTS), number(inner, *USED_EXPERTS)
     return (experts, used) if experts and experts > 1 and used else None
+
+
+def _lacks_experts(text: Config) -> bool:
+    """Whether the order of layers (Nemotron-H) has none with experts, whatever number the defaults give."""
+    pattern = text.get("hybrid_override_pattern")
+    return isinstance(pattern, str) and "E" not in pattern
 
 
 def _sparse_layers(text: Config) -> int:
@@ -311,7 +321,7 @@ def _indexer(text: Config) -> int | None:
 def _narrowest(text: Config, hidden: int | None) -> int | None:
     inner = mapping(text.get("ffn_config"))
     widths = [
-        number(text, "moe_intermediate_size"),
+        None if _lacks_experts(text) else number(text, "moe_intermediate_size"),
         number(text, "shared_expert_intermediate_size"),
         number(text, "expert_ffn_hidden_size"),
         number(inner, "ffn_hidden_size"),

@@ -30,6 +30,10 @@ class ModelShape:
     sliding_window: tokens that some or all layers look back; other layers keep the whole context.
     layers_with_window: number of layers that look back no further than the window; None = the architecture's usual
     pattern.
+    kv_heads_without_window, head_size_without_window: of layers without a window; None = as in the other layers.
+    layers_with_state: layers that keep a recurrent state, which does not grow with the request, beside or instead of
+    keys and values; None = none, or not known.
+    state_in_bytes: that state of one layer and one request.
     intermediate_size: width of the MLP; for a mixture that of the narrowest expert, the shared one included.
     vocabulary: rows of the embeddings (vocab_size).
     latent_size: cached values per token of latent attention (kv_lora_rank + qk_rope_head_dim); None = no latent
@@ -68,6 +72,10 @@ class ModelShape:
     latent_size: int | None = None
     indexer_bytes: int | None = None
     layers_with_window: int | None = None
+    kv_heads_without_window: int | None = None
+    head_size_without_window: int | None = None
+    layers_with_state: int | None = None
+    state_in_bytes: int | None = None
     quantization_block: int | None = None
     quant_method: str | None = None
     rope: str | None = None

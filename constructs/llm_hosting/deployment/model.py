@@ -118,7 +118,7 @@ class Serving(Section):
         ge=1,
         le=64,
         description="Number of accelerators (on Neuron: NeuronCores) that share one copy of the model; null = all of "
-        "the instance, or the largest number by which the model's heads can be divided.",
+        "the instance, or the largest number that divides the model's heads and the blocks of its quantized weights.",
     )
     max_model_len: int | None = Field(
         None,

@@ -20,6 +20,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     driver,
     effect,
     environment,
+    facts,
     hardware,
     hosting,
     huggingface,

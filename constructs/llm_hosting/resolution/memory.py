@@ -8,10 +8,10 @@ from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from .container import Container
 from .formats import BYTES_PER_PARAMETER
+from .recurrent_state import block_of_request, state_of_request
 
 GB, MIB = 10**9, 2**20
-# Share of EC2's figure that CUDA sees, without ECC and reserves (a T4 shows 15,095 of 16,384 MiB, an A10G 22,731 of
-# 22,888).
+# Share of EC2's figure that CUDA sees, without ECC and reserves (a T4 shows 15,095 of 16,384 MiB).
 _VISIBLE = {"NVIDIA T4": 0.92}
 _VISIBLE_OTHERWISE = 0.985
 UTILIZATIONS = ("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
@@ -69,6 +69,9 @@ class Memory:
     overhead: the least that the engine needs beside the weights.
     whole_prompt: additional memory if a step takes the longest prompt as a whole.
     per_token: KV cache of one token, on average over a request of the whole context.
+    least_per_token: the same if layers with a window keep nothing.
+    per_request: recurrent state of one request, which does not grow with its tokens.
+    per_running_request: the least that vLLM sets aside for the state of each request that may run.
     context: tokens that one request may have.
     """
 
@@ -79,6 +82,9 @@ class Memory:
     overhead: float
     whole_prompt: float
     per_token: float | None
+    least_per_token: float | None
+    per_request: float
+    per_running_request: float
     context: int | None
 
     @property
@@ -97,8 +103,15 @@ class Memory:
     @property
     def requests_at_full_length(self) -> float | None:
         """Number of requests with the whole context that fit at once."""
-        tokens = self.cached_tokens
-        return None if tokens is None or not self.context else tokens / self.context
+        left = self.left_for_cache
+        if left is None or not self.per_token or not self.context:
+            return None
+        return max(0.0, left) / (self.per_token * self.context + self.per_request)
+
+    @property
+    def most_running(self) -> int:
+        """The most requests whose recurrent states fit; 0 for a model that keeps none."""
+        return int(max(0.0, self.left_for_cache or 0) / self.per_running_request) if self.per_running_request else 0
 
     @property
     def share_needed(self) -> float:
@@ -108,15 +121,20 @@ class Memory:
 
 def estimate(container: Container, instance: InstanceType, *, degree: int, stages: int) -> Memory:
     """Return the estimate for one copy of the model, split over degree x stages devices."""
-    visible = _visible_memory(instance)
+    visible, shards = _visible_memory(instance), degree * stages
+    window = container.shape.sliding_window if container.shape and has_windows(container) else None
+    share = min(1.0, window / container.context) if window and container.context else 1.0
     return Memory(
         visible=visible,
         available=_available(container, instance, visible),
-        weights=_shard(container, _weights_in_memory(container, instance), degree * stages),
-        before_fp8=_weights_before_fp8(container, instance, degree * stages),
+        weights=_shard(container, _weights_in_memory(container, instance), shards),
+        before_fp8=_weights_before_fp8(container, instance, shards),
         overhead=_overhead(container),
         whole_prompt=_whole_prompt(container, degree),
-        per_token=_per_token(container, instance, degree, stages),
+        per_token=_per_token(container, instance, degree, stages, share),
+        least_per_token=_per_token(container, instance, degree, stages, 0.0 if window else 1.0),
+        per_request=state_of_request(container.shape, shards),
+        per_running_request=block_of_request(container.shape, shards) if container.runs_vllm else 0,
         context=container.context,
     )
 
@@ -251,7 +269,10 @@ def type_in_memory(container: Container, instance: InstanceType) -> str:
     return container.dtype or default or "fp16"
 
 
-def _per_token(container: Container, instance: InstanceType, degree: int, stages: int) -> float | None:
+def _per_token(
+    container: Container, instance: InstanceType, degree: int, stages: int, kept_in_window: float
+) -> float | None:
+    """Return the KV cache of one token, if layers with a window keep this share of the tokens; None = not known."""
     shape = container.shape
     if shape is None or not shape.layers:
         return None
@@ -264,17 +285,21 @@ def _per_token(container: Container, instance: InstanceType, degree: int, stages
         is_packed = shape.indexer_bytes and takes_fp8 and latent == _LATENT_SIZE
         each = _SPARSE_LATENT_IN_FP8 if is_packed else latent * size
         return (shape.layers * each + (shape.indexer_bytes or 0)) / stages
-    kept = _share_kept(container, shape)
-    if not (shape.kv_heads and shape.head_size) or kept is None:
+    windowed = _layers_with_window(container, shape)
+    if not (shape.kv_heads and shape.head_size) or windowed is None:
         return None
-    return 2 * shape.layers * shape.kv_heads * shape.head_size * size * kept / min(degree, shape.kv_heads) / stages
+    other_heads, other_size = shape.kv_heads_without_window or shape.kv_heads, shape.head_size_without_window
+    each = shape.head_size * shape.kv_heads / min(degree, shape.kv_heads)
+    other = (other_size or shape.head_size) * other_heads / min(degree, other_heads)
+    return 2 * size * (windowed * kept_in_window * each + (shape.layers - windowed) * other) / stages
 
 
-def _share_kept(container: Container, shape: ModelShape) -> float | None:
-    """Return the share of keys and values that a request of the whole context keeps; None = not known."""
-    if not container.context or not has_windows(container):
-        return 1
+def _layers_with_window(container: Container, shape: ModelShape) -> int | None:
+    """Return the number of layers that look back no further than the window; None = not known."""
+    layers = shape.layers or 0
+    if shape.sliding_window is None or shape.layers_with_window is not None:
+        return min(shape.layers_with_window or 0, layers)
     usual = next((share for name, share in _SHARE_WITH_WINDOW.items() if shape.architecture.startswith(name)), None)
-    counted = shape.layers_with_window
-    share = counted / shape.layers if counted is not None and shape.layers else usual
-    return None if share is None else 1 - share * max(0.0, 1 - (shape.sliding_window or 0) / container.context)
+    if usual is None:
+        return None if has_windows(container) else 0
+    return layers - int(layers * (1 - usual))

@@ -7,14 +7,8 @@ from functools import cached_property
 from ..catalog.instances import InstanceType
 from .container import COUNT, Container
 from .memory import GB, Memory, estimate, weights_in_files
-from .parallelism import default_degree, parallel_devices
+from .parallelism import STARTS_ONE_COPY, default_degree, parallel_devices, replicas_set, stages_set
 
-_PIPELINE = (
-    "OPTION_PIPELINE_PARALLEL_DEGREE",
-    "PIPELINE_PARALLEL_DEGREE",
-    "SM_VLLM_PIPELINE_PARALLEL_SIZE",
-    "SM_SGLANG_PP_SIZE",
-)
 # Amazon Linux takes 2 GB, torch for CPUs and its packages 2 GB; the rest is for logs and updates, with room to spare.
 _ROOM_FOR_SYSTEM_IN_GB = 16
 _UNKNOWN_WEIGHTS = 16 * GB
@@ -44,13 +38,14 @@ class Placement:
         if version and is_published and "tensor_parallel_degree" not in version.variables:
             return 1
         asked = container.deployment.serving.tensor_parallel_degree
-        return asked or default_degree(self.instance, container.shape, version)
+        return asked or default_degree(container, self.instance)
 
     @cached_property
     def stages(self) -> int:
         """Number of pipeline stages, each on its own devices; llama.cpp by default spreads layers over all devices."""
-        spread = self.devices if self.container.server == "llama-cpp" and self.instance.kind == "gpu" else 1
-        return max(1, int(self.container.number(*_PIPELINE) or spread))
+        if self.container.server == "llama-cpp" and self.instance.kind == "gpu":
+            return self.devices
+        return stages_set(self.container)
 
     @property
     def shards(self) -> int:
@@ -60,6 +55,8 @@ class Placement:
     @property
     def copies(self) -> int:
         """Number of copies of the model on one instance."""
+        if self.container.server in STARTS_ONE_COPY:
+            return replicas_set(self.container)
         return max(1, self.devices // self.shards) if self.devices else 1
 
     @property

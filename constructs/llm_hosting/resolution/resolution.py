@@ -17,10 +17,9 @@ from .image import (
     needs_archive,
     schema_version,
 )
-from .known_model import known_shape
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
-from .variables import container_settings, is_read, model_id_of
+from .variables import ContainerSettings, container_settings, is_read
 
 _MACHINE_BATCH = 4
 _LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -117,15 +116,18 @@ def resolve(deployment: Deployment) -> Resolution:
     machine = (known[0].kind, known[0].arch) if known else None
     version = image_version(serving, machine)
     deriving = version or engine(serving.engine).default(machine)
-    smallest = min(known, key=parallel_devices, default=None)
-    server = engine(deriving.engine).server
-    model_id = model_id_of(deployment, server)
-    shape = known_shape(model_id, deployment.lock)
-    degree = default_degree(smallest, shape, version) if smallest else 1
-    settings = container_settings(deployment, deriving, degree, needs_archive=needs_archive(serving, version))
-    schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)
-    read = {name: value for name, value in settings.variables.items() if is_read(name, server)}
+    server, in_archive = engine(deriving.engine).server, needs_archive(serving, version)
+
+    def derived(degree: int) -> tuple[ContainerSettings, dict[str, str]]:
+        settings = container_settings(deployment, deriving, degree, needs_archive=in_archive)
+        return settings, {name: value for name, value in settings.variables.items() if is_read(name, server)}
+
+    settings, read = derived(1)
     container = Container(deployment, version, known[0].kind if known else "gpu", read)
+    if known:  # the degree follows from all other settings
+        settings, with_degree = derived(default_degree(container, min(known, key=parallel_devices)))
+        read |= with_degree
+    schema, cuda = schema_version(serving, version, machine), cuda_of(serving, version)
     return Resolution(
         deployment=deployment,
         image=machine_image(known) if hosting.runs_on_machines else container_image(serving, version),

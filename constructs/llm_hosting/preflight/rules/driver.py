@@ -87,9 +87,8 @@ def driver_is_recent(resolution: Resolution) -> Iterator[Finding]:
         capability = placement.instance.compute_capability or 0
         is_ptx = container.quantization in _BY_MARLIN and HOPPER <= capability < BLACKWELL
         has_ptx = container.vllm is not None and not is_before(container.vllm, _MARLIN_AS_PTX_FROM)
-        is_new_trtllm = container.engine == "lmi-tensorrt-llm" and not is_before(
-            container.label, _TRTLLM_ASKS_DRIVER_FROM
-        )
+        release = container.label if container.engine == "lmi-tensorrt-llm" else None
+        is_new_trtllm = release is not None and not is_before(release, _TRTLLM_ASKS_DRIVER_FROM)
         if int(driver.cuda) < int(cuda) and not brings_library:
             problem = (
                 f"{driver}, so CUDA {cuda:g} runs only if your image puts CUDA's compatibility library on its path"
@@ -97,7 +96,7 @@ def driver_is_recent(resolution: Resolution) -> Iterator[Finding]:
         elif is_ptx and has_ptx and driver.cuda < cuda:
             problem = f"{driver}, which can't compile the {container.quantization} kernels of CUDA {cuda:g}"
         elif is_new_trtllm and driver.cuda < _CUDA_IT_ASKS:
-            problem = f"{driver}, which lacks functions that TensorRT-LLM {container.label} calls"
+            problem = f"{driver}, which lacks functions that TensorRT-LLM {release} calls"
         else:
             continue
         yield Finding(_FIELD, problem, f"use {_NEWEST}")

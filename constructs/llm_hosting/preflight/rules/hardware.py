@@ -7,11 +7,11 @@ from ...catalog.instances import AMPERE, BLACKWELL, HOPPER, MAXWELL, TURING, VOL
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Container, Placement, Resolution, moved
-from ...resolution.parallelism import parallel_devices
+from ...resolution.parallelism import STARTS_ONE_COPY, parallel_devices, possible_degrees, replicas_set
 from .rule import error, note, warning
 from .suitable_type import SUCH_AS, is_accepted
 
-_REPLICAS = ("SM_VLLM_DATA_PARALLEL_SIZE", "SM_SGLANG_DP_SIZE", "OPTION_DATA_PARALLEL_SIZE")
+_REPLICAS = {"vllm": "SM_VLLM_DATA_PARALLEL_SIZE", "sglang": "SM_SGLANG_DP_SIZE"}
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
 _FIRST_CUDA = {BLACKWELL: 12.8, HOPPER: 11.8}  # pytorch#153944; CUDA's release notes
@@ -103,7 +103,7 @@ def _names_degree(container: Container) -> bool:
 
 def _idle_accelerators(resolution: Resolution) -> Iterator[Finding]:
     container = resolution.container
-    if container.server not in ("vllm", "sglang", "tgi") or container.number(*_REPLICAS):
+    if container.server not in STARTS_ONE_COPY or replicas_set(container) > 1:
         return
     for placement in resolution.placements:
         instance = placement.instance
@@ -112,11 +112,18 @@ def _idle_accelerators(resolution: Resolution) -> Iterator[Finding]:
         # If a rule refuses the deployment, its finding decides on the type.
         fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
         ways = [smaller.type] if fits else []
+        if placement.degree < max(possible_degrees(container, instance), default=1):
+            ways += ["a higher serving.tensor_parallel_degree"]
+        elif container.runs_vllm and container.is_mixture:
+            ways += ["expert parallelism"]
+        elif container.server in _REPLICAS:
+            replicas = placement.devices // placement.shards
+            ways += [f"{_REPLICAS[container.server]}: '{replicas}' in serving.environment"]
         yield Finding(
             "hosting.instance_type",
             f"{placement.shards} of the {placement.devices} accelerators of {instance.type} are used, because "
             f"{container.engine} starts one copy of degree {placement.degree}",
-            f"use {', or '.join([*ways, 'a higher serving.tensor_parallel_degree'])}",
+            f"use {', or '.join(ways)}" if ways else "",
         )
 
 

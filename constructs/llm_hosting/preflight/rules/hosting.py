@@ -6,12 +6,11 @@ from ...catalog.instances import types_for
 from ...deployment.finding import Finding
 from ...deployment.nearest import nearest
 from ...resolution import Resolution
-from ...resolution.parallelism import heads_divide
+from ...resolution.parallelism import SPLITS_HEADS, heads_divide, possible_degrees, replicas_set, stages_set
 from .rule import error
 from .suitable_type import SUCH_AS
 
 _CATALOG = "catalog/instances.json"  # of the project
-_SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 
 # Neuron's collective operations support only these numbers of cores (huggingface/optimum-neuron#424, #619).
 _NEURON_TOPOLOGIES = {
@@ -53,15 +52,25 @@ def no_volume_beside_nvme(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def degree_fits_instance(resolution: Resolution) -> Iterator[Finding]:
-    """The tensor parallel degree is at most the number of accelerators; on Neuron, of their cores."""
+    """Degree x pipeline stages x replicas is at most the number of accelerators; on Neuron, of their cores.
+
+    vLLM and SGLang put each stage and each data-parallel replica on accelerators of its own (their guides to
+    parallelism).
+    """
+    others = stages_set(resolution.container) * replicas_set(resolution.container)
     for placement in resolution.placements:
-        if placement.devices and placement.degree > placement.devices:
-            devices = "NeuronCores" if placement.instance.kind == "neuron" else "accelerator(s)"
-            yield Finding(
-                "serving.tensor_parallel_degree",
-                f"{placement.degree} is more than the {placement.devices} {devices} of {placement.instance.type}",
-                f"use at most {placement.devices}, or a larger type{SUCH_AS}",
-            )
+        degree, devices, instance = placement.degree, placement.devices, placement.instance
+        if not devices or degree * others <= devices:
+            continue
+        kind = "NeuronCores" if instance.kind == "neuron" else "accelerator(s)"
+        asked = str(degree) if others == 1 else f"{degree} x {others} pipeline stages and replicas"
+        fewer = f"at most {devices // others}, " if devices >= others else ""
+        fewer += "fewer stages or replicas, " if others > 1 else ""
+        yield Finding(
+            "serving.tensor_parallel_degree",
+            f"{asked} is more than the {devices} {kind} of {instance.type}",
+            f"use {fewer}or a larger type{SUCH_AS}",
+        )
 
 
 @error
@@ -84,7 +93,7 @@ def heads_divisible_by_degree(resolution: Resolution) -> Iterator[Finding]:
     """Tensor parallelism gives each accelerator the same number of attention heads."""
     container = resolution.container
     shape = container.shape
-    if not (shape and shape.heads and container.engine in _SPLITS_HEADS):
+    if not (shape and shape.heads and container.engine in SPLITS_HEADS):
         return
     for placement in resolution.placements:
         degree, devices = placement.degree, placement.devices
@@ -92,7 +101,7 @@ def heads_divisible_by_degree(resolution: Resolution) -> Iterator[Finding]:
         if placement.instance.kind == "neuron" or not 1 < degree <= max(devices, 1):
             continue
         if shape.heads % degree or (container.runs_vllm and not heads_divide(shape, degree)):
-            fitting = [n for n in range(1, devices + 1) if heads_divide(shape, n) and devices % n == 0]
+            fitting = possible_degrees(container, placement.instance) or [1]
             kind = f"{shape.heads} attention heads" if shape.heads % degree else f"{shape.kv_heads} key and value heads"
             yield Finding(
                 "serving.tensor_parallel_degree",

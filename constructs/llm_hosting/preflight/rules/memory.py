@@ -1,15 +1,18 @@
 """Rules over memory and disk: weights, KV cache, the engine's own need."""
 
+import math
 from collections.abc import Iterator
 
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution
-from ...resolution.memory import GB, UTILIZATIONS, has_windows, in_gb, type_in_memory, weights_in_files
-from ...resolution.parallelism import heads_divide
+from ...resolution.memory import GB, UTILIZATIONS, in_gb, type_in_memory, weights_in_files
+from ...resolution.parallelism import blocks_divide, heads_divide, possible_degrees
+from ...resolution.recurrent_state import requests_at_once
 from .rule import error, warning
-from .suitable_type import CLOSE, SUCH_AS, SYSTEM_IN_GB, lacks_disk, tokens_needed_at_once
+from .suitable_type import CLOSE, SUCH_AS, SYSTEM_IN_GB, lacks_blocks, lacks_disk, tokens_needed_at_once
 
-_TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
+_SURE_SHARE = 0.7  # of the blocks for recurrent states that are estimated, as with CLOSE_TO_BLOCKS
+TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _ROOT_DISK_IN_GB = 30
 _MORE_MEMORY = f"a type with more memory{SUCH_AS}"
 
@@ -51,24 +54,52 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
 def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
     """vLLM ends at its start if the KV cache can't hold one request of the greatest length.
 
-    A model compiled for Neuron reserves that memory for every request of the batch.
+    Layers with a window are left out, because they keep little. A model compiled for Neuron reserves that memory for
+    every request of the batch.
     """
-    if not has_windows(resolution.container):
-        yield from _contexts_too_long(resolution)
+    for placement in resolution.placements:
+        if not _holds_context(placement, placement.memory.least_per_token):
+            yield _too_long(placement, placement.memory.least_per_token or 0)
 
 
 @warning
 def context_with_windows_fits_memory(resolution: Resolution) -> Iterator[Finding]:
-    """As `context-fits-memory`, for a model with layers that keep a window only: their need is an estimate."""
-    if has_windows(resolution.container):
-        yield from _contexts_too_long(resolution)
+    """As `context-fits-memory`, together with the layers that have a window: their need is an estimate."""
+    for placement in resolution.placements:
+        need = placement.memory
+        if _holds_context(placement, need.least_per_token) and not _holds_context(placement, need.per_token):
+            yield _too_long(placement, need.per_token or 0)
+
+
+@error
+def state_fits_memory(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM sets a block aside for each request that may run, if a model keeps a recurrent state (hybrid models).
+
+    From 0.20 on it ends at its start if there are fewer blocks than requests, unless it captures no CUDA graphs
+    (vllm#38270, #49064).
+    """
+    for placement in resolution.placements:
+        if lacks_blocks(placement):
+            yield _too_many(placement)
+
+
+@warning
+def state_barely_fits(resolution: Resolution) -> Iterator[Finding]:
+    """As `state-fits-memory`, close to the limit, for the number of requests that is vLLM's default.
+
+    What is left is estimated with the least that engines need, so there are fewer blocks (vllm-project/recipes#551,
+    #831).
+    """
+    for placement in resolution.placements:
+        if not lacks_blocks(placement) and lacks_blocks(placement, with_room=True):
+            yield _too_many(placement, barely=True)
 
 
 @warning
 def tokens_fit_memory(resolution: Resolution) -> Iterator[Finding]:
     """TGI ends after its warm-up if the KV cache can't hold the tokens that a variable sets."""
     container = resolution.container
-    name = max(_TGI_TOKENS, key=lambda name: container.number(name) or 0)
+    name = max(TGI_TOKENS, key=lambda name: container.number(name) or 0)
     tokens = container.number(name)
     for placement in resolution.placements:
         need = placement.memory
@@ -145,25 +176,43 @@ def weights_need_a_volume(resolution: Resolution) -> Iterator[Finding]:
             return
 
 
-def _contexts_too_long(resolution: Resolution) -> Iterator[Finding]:
-    container = resolution.container
-    for placement in resolution.placements:
-        need, tokens = placement.memory, tokens_needed_at_once(placement)
-        if tokens is None or need.cached_tokens is None or need.share_needed > 1 or need.cached_tokens >= tokens:
-            continue
-        unset = "" if container.max_model_len else " (not set, so the model's own context)"
-        left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
-        each = f"{requests} requests of " if requests > 1 else ""
-        fitting = min(_rounded(need.cached_tokens // requests), need.context or tokens)
-        ways = [f"{fitting} or less"] if fitting else []
-        ways += ["fewer requests at once"] if each else []
-        ways.append(_MORE_MEMORY)
-        yield Finding(
-            "serving.max_model_len",
-            f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * (need.per_token or 0))} of KV cache "
-            f"on each accelerator of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
-            f"use {', or '.join(ways)}",
-        )
+def _holds_context(placement: Placement, per_token: float | None) -> bool:
+    """Whether the engine starts with its context, as far as is known; too large weights are another rule's."""
+    need, tokens = placement.memory, tokens_needed_at_once(placement)
+    left = need.left_for_cache
+    return tokens is None or left is None or not per_token or need.share_needed > 1 or left // per_token >= tokens
+
+
+def _too_long(placement: Placement, per_token: float) -> Finding:
+    container, need, tokens = placement.container, placement.memory, tokens_needed_at_once(placement) or 0
+    unset = "" if container.max_model_len else " (not set, so the model's own context)"
+    left, requests = max(0, need.left_for_cache or 0), tokens // (need.context or tokens)
+    each = f"{requests} requests of " if requests > 1 else ""
+    fitting = min(_rounded((need.cached_tokens or 0) // requests), need.context or tokens)
+    ways = [f"{fitting} or less"] if fitting else []
+    ways += ["fewer requests at once"] if each else []
+    ways.append(_MORE_MEMORY)
+    return Finding(
+        "serving.max_model_len",
+        f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * per_token)} of KV cache on each accelerator "
+        f"of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
+        f"use {', or '.join(ways)}",
+    )
+
+
+def _too_many(placement: Placement, *, barely: bool = False) -> Finding:
+    container, need = placement.container, placement.memory
+    requests, most = requests_at_once(container, placement.instance), need.most_running
+    unset = "" if container.max_batch_size else " (not set, so the engine's default)"
+    ways = [f"{2 ** int(math.log2(most * _SURE_SHARE))} or less"] if most * _SURE_SHARE >= 1 else []
+    ways += [] if barely else [_MORE_MEMORY]
+    return Finding(
+        "serving.max_batch_size",
+        f"{requests:,}{unset} requests at once need {in_gb(requests * need.per_running_request)} for the recurrent "
+        f"state of {container.model_id} on each accelerator of {placement.instance.type}, where "
+        f"{'at most ' if barely else ''}{in_gb(max(0, need.left_for_cache or 0))} is left beside the weights",
+        f"use {', or '.join(ways)}",
+    )
 
 
 def _too_large(placement: Placement) -> str:
@@ -178,16 +227,18 @@ def _too_large(placement: Placement) -> str:
 
 def _shared(placement: Placement) -> str:
     """Return the number of accelerators that share the model, and why not more of them do."""
-    degree, devices, shape = placement.degree, placement.devices, placement.container.shape
+    container, degree, devices = placement.container, placement.degree, placement.devices
+    shape = container.shape
     if devices <= 1:
         return ""
-    of_all = "" if degree == devices else f" of {devices}"
+    of_all = "" if degree >= devices else f" of {devices}"
     on = f" on each of {degree}{of_all} accelerators" if degree > 1 else f" on one of {devices} accelerators"
-    if degree == devices or shape is None or shape.heads is None:
+    most = max(possible_degrees(container, placement.instance), default=1)
+    if shape is None or shape.heads is None or degree >= devices or degree < most:
         return on
-    if any(heads_divide(shape, more) for more in range(degree + 1, devices + 1)):
-        return on
-    groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads != shape.heads else ""
+    if any(heads_divide(shape, more) for more in range(degree + 1, devices + 1) if devices % more == 0):
+        return f"{on}, because blocks of its {container.stored_quantization} weights can't be divided by more"
+    groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads not in (None, shape.heads) else ""
     return f"{on}, because the model's {shape.heads} heads{groups} can't be divided by more"
 
 
@@ -199,15 +250,17 @@ def _larger(resolution: Resolution, placement: Placement) -> str:
 
 
 def _more_degree(placement: Placement) -> str:
-    """Offer a higher degree if the engine takes one, the heads can be divided by it, and the weights then fit."""
-    version, shape, need = placement.container.version, placement.container.shape, placement.memory
+    """Offer a higher degree, or whole experts, if the engine takes it and the weights then fit."""
+    container, need = placement.container, placement.memory
     whole = (need.weights or 0) * placement.degree
-    fits = any(
-        whole / degree + need.overhead <= need.available and (shape is None or heads_divide(shape, degree))
-        for degree in range(placement.degree + 1, placement.devices + 1)
-    )
-    takes_degree = version is None or "tensor_parallel_degree" in version.variables
-    return "a higher serving.tensor_parallel_degree, " if takes_degree and fits else ""
+    takes_degree = container.version is None or "tensor_parallel_degree" in container.version.variables
+    higher = range(placement.degree + 1, placement.devices + 1) if takes_degree else ()
+    fitting = [each for each in higher if placement.devices % each == 0 and heads_divide(container.shape, each)]
+    fitting = [each for each in fitting if whole / each + need.overhead <= need.available]
+    if any(blocks_divide(container, placement.instance, each) for each in fitting):
+        return "a higher serving.tensor_parallel_degree, "
+    has_experts = container.is_mixture and (container.runs_vllm or container.engine == "sglang")
+    return "expert parallelism, " if fitting and has_experts else ""
 
 
 def _rounded(tokens: int) -> int:

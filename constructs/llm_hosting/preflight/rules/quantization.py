@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from ...catalog.instances import ADA, AMPERE, BLACKWELL, HOPPER, TURING
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
-from ...resolution import Container, Placement, Resolution
+from ...resolution import Container, Resolution
+from ...resolution.parallelism import blocks_divide, parts_of_rows
 from .rule import error, warning
 from .suitable_type import SUCH_AS
 
@@ -45,9 +46,6 @@ _COMPRESSED_TENSORS_ON_TURING_FROM = "0.14"  # vllm#29732, #29901, #31008
 _EXPERTS_IN_FP8_BY_MARLIN_FROM = "0.9"
 _UNPACKS_FP8_FROM = "5"  # transformers, quantizer_finegrained_fp8.py
 _V1_ALONE_FROM = "0.10"  # vLLM's attention then needs FP8 cores for an FP8 cache (vllm#26431)
-_TILE = 32  # rows; Marlin computes FP8 without FP8 cores, in tiles of 64 rows of two joined matrices
-_EXPERT_PARALLEL = ("OPTION_ENABLE_EXPERT_PARALLEL", "SM_VLLM_ENABLE_EXPERT_PARALLEL", "SM_SGLANG_ENABLE_EP_MOE")
-_EXPERT_PARALLEL_SIZE = "SM_SGLANG_EP_SIZE"
 
 
 @error
@@ -186,35 +184,29 @@ def kv_cache_fits_accelerator(resolution: Resolution) -> Iterator[Finding]:
 def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
     """The degree must not split weights within a block that shares a scale, nor within a tile of Marlin's."""
     container = resolution.container
-    shape, stored = container.shape, container.stored_quantization
-    width, block = (shape.intermediate_size, shape.quantization_block) if shape else (None, None)
-    is_spread = container.flag(*_EXPERT_PARALLEL) or (container.number(_EXPERT_PARALLEL_SIZE) or 1) > 1
-    if not width or stored is None or not container.knows_commit or (is_spread and container.is_mixture):
-        return
-    splits = container.runs_vllm or container.engine in ("sglang", "tgi")
+    shape = container.shape
     for placement in resolution.placements:
-        rows, rest = divmod(width, placement.degree)
-        capability = placement.instance.compute_capability or ADA
-        if placement.degree > 1 and block and splits and (rest or rows % block):
+        instance = placement.instance
+        if shape is None or blocks_divide(container, instance, placement.degree):
+            continue
+        parts = parts_of_rows(container, placement.degree)
+        replicas = "" if parts == placement.degree else f", times {parts // placement.degree} replicas,"
+        splits = f"{placement.degree}{replicas} splits the {shape.intermediate_size:,} rows of {container.model_id}"
+        if shape.quantization_block:
             spread = ", or expert parallelism" if container.is_mixture else ""
             yield Finding(
                 "serving.tensor_parallel_degree",
-                f"{placement.degree} splits the {width:,} rows of {container.model_id} within blocks of {block}, which "
-                f"share a scale in {stored}",
+                f"{splits} within blocks of {shape.quantization_block}, which share a scale in "
+                f"{container.stored_quantization}",
                 f"use a lower degree{spread}, or weights that are not quantized",
             )
-        elif _is_by_tiles(placement, stored) and not block and capability < ADA and (rest or rows % _TILE):
+        else:
             yield Finding(
                 "serving.tensor_parallel_degree",
-                f"{placement.degree} splits the {width:,} rows of {container.model_id} into parts that do not fit the "
-                f"tiles of Marlin, which computes FP8 on the {placement.instance.accelerator} of "
-                f"{placement.instance.type}",
+                f"{splits} into parts that do not fit the tiles of Marlin, which computes FP8 on the "
+                f"{instance.accelerator} of {instance.type}",
                 f"use a lower degree, or a type with cores for FP8{SUCH_AS}",
             )
-
-
-def _is_by_tiles(placement: Placement, stored: str) -> bool:
-    return placement.degree > 1 and stored == "fp8" and placement.container.runs_vllm
 
 
 def _least_capability(container: Container) -> float | None:

@@ -8,6 +8,7 @@ from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution, moved
 from ...resolution.memory import GB, weights_in_files
+from ...resolution.recurrent_state import compares_blocks, requests_at_once
 from .own_rules import all_rules
 from .rule import Rule
 
@@ -15,6 +16,7 @@ SUCH_AS = "<, such as>"  # the place of the suggested type in a fix: no rule cho
 OTHER_MACHINES = "image-fits-platform"  # the rule that asks for another kind of instance type
 NO_SECRET_YET = "gated-model-needs-token"  # a rule that does not depend on the type
 CLOSE = 0.92  # share of the available memory above which weights barely fit
+CLOSE_TO_BLOCKS = 1.4  # published numbers of blocks for recurrent states are 70 to 96 % of the estimate
 SYSTEM_IN_GB = 4  # 2 for Amazon Linux, 2 for torch on CPUs and its packages
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 
@@ -95,7 +97,20 @@ def holds_memory(placement: Placement) -> bool:
     """Whether the weights fit with room to spare, together with the context that the engine needs at its start."""
     need, tokens = placement.memory, tokens_needed_at_once(placement) or 0
     holds_cache = need.cached_tokens is None or need.cached_tokens >= tokens
-    return need.share_needed <= CLOSE and need.before_fp8 <= need.visible * CLOSE and holds_cache
+    holds_weights = need.share_needed <= CLOSE and need.before_fp8 <= need.visible * CLOSE
+    return holds_weights and holds_cache and not lacks_blocks(placement, with_room=True)
+
+
+def lacks_blocks(placement: Placement, *, with_room: bool = False) -> bool:
+    """Whether vLLM ends at its start because it has fewer blocks for recurrent states than requests may run at once.
+
+    with_room: demand more than the estimate, unless the deployment states the number of requests.
+    """
+    container, need = placement.container, placement.memory
+    if not need.per_running_request or need.left_for_cache is None or need.share_needed > 1:
+        return False
+    room = CLOSE_TO_BLOCKS if with_room and not container.max_batch_size else 1
+    return compares_blocks(container) and need.most_running < room * requests_at_once(container, placement.instance)
 
 
 def lacks_disk(placement: Placement) -> bool:

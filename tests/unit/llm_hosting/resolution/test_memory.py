@@ -11,6 +11,7 @@ from llm_hosting.catalog.models import model_shape
 from llm_hosting.catalog.versions import is_before
 from llm_hosting.resolution import Memory, Placement
 from llm_hosting.resolution.memory import GB, weights_in_files
+from llm_hosting.resolution.recurrent_state import requests_at_once
 from support.deployments.any_deployments import HUB_IDS, VERSIONS
 from support.deployments.good_one import Changes, findings, resolved
 
@@ -150,6 +151,59 @@ def test_an_unknown_model_or_format_has_no_estimate() -> None:
     assert (need(given).weights, need(given).per_token) == (14e9, None)
     assert need(QWEN_8B, environment={"OPTION_QUANTIZE": "hqq"}).weights is None
     assert weights_in_files(placement("nobody/knows-this").container) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "instance_type", "share", "blocks"),
+    [
+        ("Qwen/Qwen3.5-27B-FP8", "ml.p5.4xlarge", "0.95", 856),  # vllm-project/recipes#551
+        ("Qwen/Qwen3.5-27B-FP8", "ml.g7e.2xlarge", "0.92", 939),  # vllm-project/recipes#831
+        ("Qwen/Qwen3.5-27B", "ml.g7e.2xlarge", "0.95", 556),  # the same
+        ("nvidia/NVIDIA-Nemotron-Nano-12B-v2", "ml.p5.4xlarge", "0.6", 658),  # NVIDIA-NeMo/RL#2620
+    ],
+)
+def test_no_more_states_of_a_hybrid_model_fit_than_estimated(
+    model: str, instance_type: str, share: str, blocks: int
+) -> None:
+    estimate = need(model, instance_type, engine="vllm", environment={"SM_VLLM_GPU_MEMORY_UTILIZATION": share})
+    assert blocks <= estimate.most_running < 1.45 * blocks
+
+
+def test_a_request_takes_its_state_beside_its_tokens() -> None:
+    estimate = need("Qwen/Qwen3.5-9B", engine="vllm", max_model_len=4096)
+    assert estimate.per_request == 24 * (3 * 8192 * 2 + 32 * 128 * 128 * 4)
+    assert estimate.per_token == 8 * 2 * 4 * 256 * 2
+    assert estimate.left_for_cache is not None
+    each = 4096 * estimate.per_token + estimate.per_request
+    assert estimate.requests_at_full_length == pytest.approx(estimate.left_for_cache / each)
+    assert estimate.per_running_request == estimate.per_request / 3  # as many layers as have attention
+    assert need("Qwen/Qwen3.5-9B", engine="sglang").per_running_request == 0
+    assert need("tiiuae/Falcon-H1-7B-Instruct", engine="vllm").per_running_request == 44 * 1_594_368
+    assert (need(QWEN_8B).per_request, need(QWEN_8B).most_running) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("engine", "instance_type", "variables", "requests"),
+    [
+        ("vllm", "ml.p5.4xlarge", {}, 1024),
+        ("vllm", "ml.g6e.2xlarge", {}, 256),
+        ("vllm", "ml.p4de.24xlarge", {}, 256),  # the A100 is left out, whatever its memory
+        ("vllm", "ml.p5.4xlarge", {"SM_VLLM_MAX_NUM_SEQS": "64"}, 64),
+        ("lmi-vllm", "ml.p5.4xlarge", {}, 32),
+    ],
+)
+def test_as_many_requests_may_run_as_the_server_says(
+    engine: str, instance_type: str, variables: Changes, requests: int
+) -> None:
+    found = placement(QWEN_8B, instance_type, engine=engine, environment=variables)
+    assert requests_at_once(found.container, found.instance) == requests
+
+
+def test_layers_without_a_window_may_have_heads_of_their_own() -> None:
+    estimate = need("google/gemma-4-31B-it", "ml.p5.4xlarge", engine="vllm", max_model_len=32_768)
+    whole = 10 * 2 * 4 * 512 * 2
+    assert estimate.least_per_token == whole
+    assert estimate.per_token == pytest.approx(whole + 50 * 2 * 16 * 256 * 2 * 1024 / 32_768)
 
 
 def test_an_early_vllm_takes_a_prompt_in_one_piece() -> None:

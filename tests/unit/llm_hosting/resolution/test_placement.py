@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from llm_hosting.catalog.models import model_shapes
+from llm_hosting.preflight.rules.rule import RULES
 from llm_hosting.resolution import Placement
 from support.deployments.good_one import OWN_REGISTRY, Changes, resolved
 
 TWELVE, FORTY_EIGHT = "ml.g6.12xlarge", "ml.g6.48xlarge"
+DEGREE_RULES = {"degree-fits-instance", "heads-divisible-by-degree", "blocks-fit-degree"}
 
 
 def placement(model: Changes | None = None, instance_type: str = "ml.g6.2xlarge", **serving: Any) -> Placement:
@@ -56,13 +59,53 @@ def test_the_degree_is_the_one_that_the_container_reads(serving: Changes, degree
         ("Qwen/Qwen3-30B-A3B", FORTY_EIGHT, 8),  # 4 of them, which are copied
         ("tiiuae/falcon-7b", TWELVE, 1),  # 71 heads
         ("nobody/knows-this", FORTY_EIGHT, 8),
+        ("Qwen/Qwen3-30B-A3B-FP8", FORTY_EIGHT, 2),  # 768 rows of an expert, in blocks of 128
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ", FORTY_EIGHT, 4),
     ],
 )
-def test_the_default_degree_follows_from_the_heads(model: str, instance_type: str, degree: int) -> None:
+def test_the_default_degree_follows_from_heads_and_blocks(model: str, instance_type: str, degree: int) -> None:
     found = placement({"id": model}, instance_type)
     assert found.degree == degree
     assert found.container.environment["TENSOR_PARALLEL_DEGREE"] == str(degree)
     assert found.copies == found.devices // degree
+
+
+@pytest.mark.parametrize("instance_type", [TWELVE, FORTY_EIGHT, "ml.p5.48xlarge"])
+@pytest.mark.parametrize("engine", ["lmi-vllm", "vllm", "sglang"])
+def test_no_rule_refuses_the_default_degree(engine: str, instance_type: str) -> None:
+    laws = [rule for rule in RULES if rule.id in DEGREE_RULES]
+    assert len(laws) == len(DEGREE_RULES)
+    for shape in model_shapes():
+        serving = {"engine": engine}
+        judged = resolved(
+            {"model": {"id": shape.ids[0]}, "serving": serving, "hosting": {"instance_type": instance_type}}
+        )
+        assert [finding.message for law in laws for finding in law.findings(judged)] == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "degree"),
+    [
+        ({"SM_VLLM_PIPELINE_PARALLEL_SIZE": "2"}, 4),
+        ({"SM_VLLM_PIPELINE_PARALLEL_SIZE": "2", "SM_VLLM_DATA_PARALLEL_SIZE": "2"}, 2),
+        ({"SM_VLLM_DATA_PARALLEL_SIZE": "16"}, 1),
+    ],
+)
+def test_stages_and_replicas_leave_fewer_devices_to_the_default_degree(variables: Changes, degree: int) -> None:
+    assert placement(instance_type=FORTY_EIGHT, engine="vllm", environment=variables).degree == degree
+
+
+def test_servers_of_one_copy_leave_the_other_devices_idle() -> None:
+    model = {"id": "Qwen/Qwen2.5-7B-Instruct"}
+    assert placement(model, FORTY_EIGHT, engine="lmi-vllm").copies == 2  # DJL Serving starts a worker for each
+    assert placement(model, FORTY_EIGHT, engine="vllm").copies == 1
+    replicas = {"SM_VLLM_DATA_PARALLEL_SIZE": "2"}
+    assert placement(model, FORTY_EIGHT, engine="vllm", environment=replicas).copies == 2
+
+
+def test_experts_that_lie_whole_on_a_device_leave_the_degree_to_the_heads() -> None:
+    model, variables = {"id": "Qwen/Qwen3-30B-A3B-FP8"}, {"SM_VLLM_ENABLE_EXPERT_PARALLEL": "true"}
+    assert placement(model, FORTY_EIGHT, engine="vllm", environment=variables).degree == 8
 
 
 def test_a_cpu_type_has_one_copy() -> None:

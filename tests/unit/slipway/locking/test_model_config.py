@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_hosting.catalog.models import model_shape
-from slipway.locking import config_values, model_config
+from slipway.locking import config_values, model_config, uneven_layers
 from slipway.locking.config_values import ConfigError
 from slipway.locking.model_config import active_share, facts_of, model_types, quantization_of
 
@@ -21,7 +21,7 @@ CONFIGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("configs.yaml"
 NAMES = sorted(
     {
         node.value
-        for module in (model_config, config_values)
+        for module in (model_config, config_values, uneven_layers)
         for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
     }
@@ -56,7 +56,8 @@ def test_a_configuration_has_the_facts_of_the_catalog(model_id: str) -> None:
     assert compared == {name: getattr(shape, name) for name in compared}
     assert found.keys() - compared.keys() <= {
         *("latent_size", "sliding_window", "layers_with_window", "dtype", "intermediate_size"),
-        *("experts", "experts_per_token", "indexer_bytes"),
+        *("experts", "experts_per_token", "indexer_bytes", "layers_with_state", "state_in_bytes"),
+        *("kv_heads_without_window", "head_size_without_window"),
     }
 
 
