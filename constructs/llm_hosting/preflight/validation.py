@@ -18,7 +18,6 @@ from ..resolution import Resolution, resolve
 from .rules import (  # noqa: F401  (registers the rules)
     api,
     driver,
-    effect,
     environment,
     facts,
     hardware,
@@ -28,15 +27,12 @@ from .rules import (  # noqa: F401  (registers the rules)
     machines,
     memory,
     model,
-    model_type,
-    option_values,
-    options,
     quantization,
     requirements,
     timing,
     tokenizer,
-    tools,
 )
+from .rules.engine import effect, model_type, option_values, options, parsers  # noqa: F401  (as above)
 from .rules.own_rules import all_rules
 from .rules.rule import FORMER, RULES, Rule, error, warning
 from .rules.suitable_type import with_type, without_type

@@ -1,1 +1,1 @@
-"""The laws, one module for each subject."""
+"""The laws, one module for each subject; `engine/` has those over the options of single engines."""

@@ -11,10 +11,13 @@ from llm_hosting.preflight.rules.rule import RULES
 from support.deployments.good_one import findings
 
 LEVEL = {rule.id: rule.level for rule in RULES}
-MODULE = {rule.id: rule.law.__module__.rpartition(".")[2] for rule in RULES}
-FILES = sorted((Path(__file__).parent / "rule_cases").glob("*.yaml"))
+MODULE = {rule.id: rule.law.__module__.removeprefix("llm_hosting.preflight.").removeprefix("rules.") for rule in RULES}
+FOLDER = Path(__file__).parent / "rule_cases"
+FILES = sorted(FOLDER.rglob("*.yaml"))
 CASES: dict[str, dict[str, Any]] = {
-    rule: {**cases, "file": file.stem} for file in FILES for rule, cases in yaml.safe_load(file.read_text()).items()
+    rule: {**cases, "file": ".".join(file.relative_to(FOLDER).with_suffix("").parts)}
+    for file in FILES
+    for rule, cases in yaml.safe_load(file.read_text()).items()
 }
 BROKEN = [pytest.param(rule, case, id=rule) for rule, cases in CASES.items() for case in cases.get("broken", [])]
 KEPT = [pytest.param(rule, case, id=rule) for rule, cases in CASES.items() for case in cases.get("kept", [])]

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from ...catalog.model_types import first_transformers
-from ...catalog.versions import is_before
-from ...deployment.finding import Finding
-from ...resolution import Container, Resolution
-from .model import reason_against
-from .rule import error
+from ....catalog.model_types import first_transformers
+from ....catalog.versions import is_before
+from ....deployment.finding import Finding
+from ....resolution import Container, Resolution
+from ..model import reason_against
+from ..rule import error
 
 _MISTRALS_OWN = "params.json"  # vLLM reads it in place of config.json
 _OVERRIDES = ("HF_OVERRIDES", "CONFIG_FORMAT", "HF_CONFIG_PATH")  # other settings, or another file

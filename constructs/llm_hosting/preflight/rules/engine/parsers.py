@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from ...catalog.versions import is_before
-from ...deployment.finding import Finding
-from ...deployment.nearest import nearest
-from ...resolution import Container, Resolution
-from .rule import error
+from ....catalog.versions import is_before
+from ....deployment.finding import Finding
+from ....deployment.nearest import nearest
+from ....resolution import Container, Resolution
+from ..rule import error
 
 _Parsers = Mapping[str, str]  # names, separated by blanks, by the first version that has them
 # vLLM's registries, tool_parsers/__init__.py and reasoning/__init__.py of 0.11.2 to 0.31; `0` = 0.11 or older.

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from ...catalog.versions import is_before
-from ...deployment.finding import Finding
-from ...resolution import Container, Resolution
-from .rule import error
+from ....catalog.versions import is_before
+from ....deployment.finding import Finding
+from ....resolution import Container, Resolution
+from ..rule import error
 
 _PREFIXES = {"djl": "OPTION_", "vllm": "SM_VLLM_", "sglang": "SM_SGLANG_"}
 # vLLM reads these as JSON objects (its arg_utils.py, 0.8.4 to 0.31); it takes other texts for some of the first ones.

@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...catalog.engines import ENGINES, engine
-from ...catalog.models import model_shape
-from ...catalog.versions import is_before
-from ...deployment.finding import Finding
-from ...deployment.nearest import nearest
-from ...resolution import Container, Resolution
-from ...resolution.memory import whole_prompt_in_tokens
-from ...resolution.variables import FIRST_ROLLING_BATCH, TGI_INPUT, TGI_PREFILL, TGI_TOTAL
-from .rule import error
+from ....catalog.engines import ENGINES, engine
+from ....catalog.models import model_shape
+from ....catalog.versions import is_before
+from ....deployment.finding import Finding
+from ....deployment.nearest import nearest
+from ....resolution import Container, Resolution
+from ....resolution.memory import whole_prompt_in_tokens
+from ....resolution.variables import FIRST_ROLLING_BATCH, TGI_INPUT, TGI_PREFILL, TGI_TOTAL
+from ..rule import error
 
 
 class Option(NamedTuple):

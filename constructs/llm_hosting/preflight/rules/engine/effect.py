@@ -3,14 +3,14 @@
 import difflib
 from collections.abc import Iterator
 
-from ...deployment.finding import Finding
-from ...deployment.model import Deployment
-from ...resolution import Resolution
-from ...resolution.variables import VARIABLE_ALIASES, is_read
-from .environment import engine_settings, published
+from ....deployment.finding import Finding
+from ....deployment.model import Deployment
+from ....resolution import Resolution
+from ....resolution.variables import VARIABLE_ALIASES, is_read
+from ..environment import engine_settings, published
+from ..requirements import Requirement, broken, routes_by_prefix
+from ..rule import laws_of, warning
 from .options import LMI, Option, unread_options
-from .requirements import Requirement, broken, routes_by_prefix
-from .rule import laws_of, warning
 
 _ALARM_REACTION_IN_SECONDS = 240  # two datapoints of a minute each, and the delay of metrics
 _TGI = ("tgi",)
