@@ -15,7 +15,7 @@ GB, MIB = 10**9, 2**20
 _VISIBLE = {"NVIDIA T4": 0.92}
 _VISIBLE_OTHERWISE = 0.985
 UTILIZATIONS = ("OPTION_GPU_MEMORY_UTILIZATION", "SM_VLLM_GPU_MEMORY_UTILIZATION", "CUDA_MEMORY_FRACTION")
-_VLLM_UTILIZATION = 0.9  # gpu_memory_utilization of vLLM; 0.92 from 0.14 on is within the margin
+_VLLM_UTILIZATION, _VLLM_UTILIZATION_BEFORE = 0.92, ("0.20", 0.9)  # gpu_memory_utilization in vLLM's config/cache.py
 # vLLM's context and CUDA graphs, and the activations of a step: the least that users report.
 _OVERHEAD, _TOKENS_PER_STEP = 0.55 * GB, 2048
 # Before vLLM 0.8 a step takes a whole prompt: zephyr-7b with 32,768 tokens then needs 6 GB (djl-serving#1724).
@@ -189,8 +189,13 @@ def _available(container: Container, instance: InstanceType, visible: float) -> 
     per_device = (instance.accelerator_memory_in_mib or 0) * MIB
     if instance.kind == "neuron":
         return per_device / ((instance.neuron_cores or instance.accelerator_count) / instance.accelerator_count)
-    utilization = container.number(*UTILIZATIONS) or (_VLLM_UTILIZATION if container.runs_vllm else 1.0)
+    utilization = container.number(*UTILIZATIONS) or (_default_utilization(container) if container.runs_vllm else 1.0)
     return min(visible, per_device * utilization)
+
+
+def _default_utilization(container: Container) -> float:
+    version, older = _VLLM_UTILIZATION_BEFORE
+    return older if is_before(container.vllm, version) else _VLLM_UTILIZATION
 
 
 def _weights_before_fp8(container: Container, instance: InstanceType, shards: int) -> float:

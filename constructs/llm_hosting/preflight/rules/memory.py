@@ -9,9 +9,16 @@ from ...resolution.memory import GB, UTILIZATIONS, in_gb, type_in_memory, weight
 from ...resolution.parallelism import blocks_divide, heads_divide, possible_degrees
 from ...resolution.recurrent_state import requests_at_once
 from .rule import error, warning
-from .suitable_type import CLOSE, SUCH_AS, SYSTEM_IN_GB, lacks_blocks, lacks_disk, tokens_needed_at_once
+from .suitable_type import (
+    CLOSE,
+    CLOSE_TO_BLOCKS,
+    SUCH_AS,
+    SYSTEM_IN_GB,
+    lacks_blocks,
+    lacks_disk,
+    tokens_needed_at_once,
+)
 
-_SURE_SHARE = 0.7  # of the blocks for recurrent states that are estimated, as with CLOSE_TO_BLOCKS
 TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
 _ROOT_DISK_IN_GB = 30
 _MORE_MEMORY = f"a type with more memory{SUCH_AS}"
@@ -54,7 +61,7 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
 def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
     """vLLM ends at its start if the KV cache can't hold one request of the greatest length.
 
-    Layers with a window are left out, because they keep little. A model compiled for Neuron reserves that memory for
+    Layers with a window are left out, because they keep at most their window. A model compiled for Neuron reserves that memory for
     every request of the batch.
     """
     for placement in resolution.placements:
@@ -85,10 +92,10 @@ def state_fits_memory(resolution: Resolution) -> Iterator[Finding]:
 
 @warning
 def state_barely_fits(resolution: Resolution) -> Iterator[Finding]:
-    """As `state-fits-memory`, close to the limit, for the number of requests that is vLLM's default.
+    """As `state-fits-memory`, if the number of requests is the engine's default and the blocks barely suffice.
 
-    What is left is estimated with the least that engines need, so there are fewer blocks (vllm-project/recipes#551,
-    #831).
+    The estimate of what is left is an upper bound: published numbers of blocks are 70 to 96 % of it
+    (vllm-project/recipes#551, #831).
     """
     for placement in resolution.placements:
         if not lacks_blocks(placement) and lacks_blocks(placement, with_room=True):
@@ -202,9 +209,9 @@ def _too_long(placement: Placement, per_token: float) -> Finding:
 
 def _too_many(placement: Placement, *, barely: bool = False) -> Finding:
     container, need = placement.container, placement.memory
-    requests, most = requests_at_once(container, placement.instance), need.most_running
+    requests, most = requests_at_once(container, placement.instance), need.most_running / CLOSE_TO_BLOCKS
     unset = "" if container.max_batch_size else " (not set, so the engine's default)"
-    ways = [f"{2 ** int(math.log2(most * _SURE_SHARE))} or less"] if most * _SURE_SHARE >= 1 else []
+    ways = [f"{2 ** int(math.log2(most))} or less"] if most >= 1 else []
     ways += [] if barely else [_MORE_MEMORY]
     return Finding(
         "serving.max_batch_size",

@@ -9,6 +9,12 @@ from ....deployment.finding import Finding
 from ....resolution import Container, Resolution
 from ..rule import error
 
+_NAMES_OF_VLLM = {
+    "OPTION_TENSOR_PARALLEL_SIZE": "use serving.tensor_parallel_degree",
+    "OPTION_PIPELINE_PARALLEL_SIZE": "remove it",
+    "OPTION_MAX_NUM_SEQS": "use serving.max_batch_size",
+}
+_STAGES_OF_LMI, _REFUSES_STAGES_FROM = ("OPTION_PIPELINE_PARALLEL_DEGREE", "PIPELINE_PARALLEL_DEGREE"), "0.30"
 _PREFIXES = {"djl": "OPTION_", "vllm": "SM_VLLM_", "sglang": "SM_SGLANG_"}
 # vLLM reads these as JSON objects (its arg_utils.py, 0.8.4 to 0.31); it takes other texts for some of the first ones.
 _JSON_IF_IN_BRACES = ("ADDITIONAL_CONFIG", "COMPILATION_CONFIG", "HF_OVERRIDES", "KV_TRANSFER_CONFIG")
@@ -27,26 +33,32 @@ _MAX_LORAS = {"djl": 4, "vllm": 1}  # the defaults of LMI (vllm_rb_properties.py
 
 @error
 def option_has_one_value(resolution: Resolution) -> Iterator[Finding]:
-    """LMI ends if vLLM's name of an option has another value than LMI's own name, which has a default.
+    """LMI ends at vLLM's own name of the degree, the stages or the batch size: it compares the text with a number.
 
-    Source: djl-serving's vllm_rb_properties.py, and LmiConfigRecommender.java for the defaults.
+    Source: djl-serving's vllm_rb_properties.py.
     """
     container = resolution.container
     if container.server != "djl" or not container.runs_vllm or not container.passes_options_on:
         return
-    degree = next((placement.degree for placement in resolution.placements), None)
-    stages = container.number("OPTION_PIPELINE_PARALLEL_DEGREE", "PIPELINE_PARALLEL_DEGREE") or 1
-    rolling = 256 if container.environment.get("OPTION_ROLLING_BATCH") in ("vllm", "lmi-dist") else 32
-    batch = container.number("OPTION_MAX_ROLLING_BATCH_SIZE") or rolling
-    for name, ours, value in (
-        ("TENSOR_PARALLEL_SIZE", "OPTION_TENSOR_PARALLEL_DEGREE", degree),
-        ("PIPELINE_PARALLEL_SIZE", "OPTION_PIPELINE_PARALLEL_DEGREE", stages),
-        ("MAX_NUM_SEQS", "OPTION_MAX_ROLLING_BATCH_SIZE", batch),
-    ):
-        given = container.number(f"OPTION_{name}")
-        if given is not None and value is not None and given != value:
-            problem = f"{given:g} contradicts {ours}, which is {value:g} here, and LMI ends if the two differ"
-            yield Finding(f"serving.environment.OPTION_{name}", problem, f"use {ours} instead")
+    for name, fix in _NAMES_OF_VLLM.items():
+        if (value := container.environment.get(name)) is not None:
+            problem = f"{value!r} is refused: LMI compares this text with the number of its own option, and ends"
+            yield Finding(f"serving.environment.{name}", problem, fix)
+
+
+@error
+def lmi_runs_one_stage(resolution: Resolution) -> Iterator[Finding]:
+    """From 0.30 on LMI ends if vLLM is to have more than one pipeline stage (vllm_rb_properties.py)."""
+    container = resolution.container
+    is_old = container.label is None or is_before(container.label, _REFUSES_STAGES_FROM)
+    if container.server != "djl" or not container.runs_vllm or container.runs_own_branch or is_old:
+        return
+    name = next((name for name in _STAGES_OF_LMI if container.number(name)), "")
+    if (stages := container.number(name) or 1) != 1:
+        problem = f"{stages:g} pipeline stages are refused by LMI's vLLM"
+        yield Finding(
+            f"serving.environment.{name}", problem, "remove it; use serving.tensor_parallel_degree, or engine vllm"
+        )
 
 
 @error
