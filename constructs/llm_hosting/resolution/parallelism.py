@@ -42,6 +42,12 @@ def replicas_set(container: Container) -> int:
     return max(1, int(container.number(*_REPLICAS) or 1)) if is_read and not container.flag(_SHARES_DEVICES) else 1
 
 
+def spread_by(container: Container) -> str:
+    """Return the variable that puts the model on more devices than its degree; empty = none does."""
+    names = (*(_REPLICAS if replicas_set(container) > 1 else ()), *(_STAGES if stages_set(container) > 1 else ()))
+    return next((name for name in names if container.number(name)), "")
+
+
 def heads_divide(shape: ModelShape | None, degree: int) -> bool:
     """Whether each of `degree` devices gets equally many heads; key and value heads may also be copied evenly."""
     heads = (shape.heads if shape else None) or 0

@@ -26,7 +26,9 @@ def state_of_request(shape: ModelShape | None, shards: int) -> float:
 
 
 def block_of_request(shape: ModelShape | None, shards: int) -> float:
-    """Return the least bytes that vLLM sets aside on each device for one request that may run; 0 = the model keeps none, or it is not known.
+    """Return the least bytes that vLLM sets aside on each device for one request that may run.
+
+    0 = the model keeps no state, or it is not known.
 
     vLLM cuts its memory into blocks that hold either states or keys and values, for as many layers as the rarer kind
     has (get_kv_cache_groups in kv_cache_utils.py). A block is at least as large as these states.

@@ -23,7 +23,7 @@ _QUESTIONS = {
 
 @unknown
 def needed_facts_are_known(resolution: Resolution) -> Iterator[Finding]:
-    """A rule that lacks a fact about the model refuses nothing, so the missing facts are named here."""
+    """Without a fact about the model, the rules that need it can't refuse; this names the missing facts."""
     container = resolution.container
     missing = {name for placement in resolution.placements for name in _missing(placement)}
     if missing:
@@ -31,7 +31,10 @@ def needed_facts_are_known(resolution: Resolution) -> Iterator[Finding]:
         questions = " and ".join(dict.fromkeys(_QUESTIONS[name] for name in _QUESTIONS if name in missing))
         source, fix = "the catalog", "run `slipway lock <name>`, which asks the model itself"
         if container.lock:
-            source, fix = "the lock", "add a row that has them to catalog/models.json"
+            source, fix = (
+                "the lock",
+                "read the engine's log after a deploy, and silence needed-facts-are-known if it fits",
+            )
         problem = f"{source} does not say {named} of {container.model_id}, so {questions} can't be checked"
         yield Finding("model.id", problem, fix)
 

@@ -11,7 +11,7 @@ from ...resolution.parallelism import STARTS_ONE_COPY, parallel_devices, possibl
 from .rule import error, note, warning
 from .suitable_type import SUCH_AS, is_accepted
 
-_REPLICAS = {"vllm": "SM_VLLM_DATA_PARALLEL_SIZE", "sglang": "SM_SGLANG_DP_SIZE"}
+_DATA_PARALLEL_SIZE = {"vllm": "SM_VLLM_DATA_PARALLEL_SIZE", "sglang": "SM_SGLANG_DP_SIZE"}
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
 _FIRST_CUDA = {BLACKWELL: 12.8, HOPPER: 11.8}  # pytorch#153944; CUDA's release notes
@@ -116,9 +116,9 @@ def _idle_accelerators(resolution: Resolution) -> Iterator[Finding]:
             ways += ["a higher serving.tensor_parallel_degree"]
         elif container.runs_vllm and container.is_mixture:
             ways += ["expert parallelism"]
-        elif container.server in _REPLICAS:
+        elif container.server in _DATA_PARALLEL_SIZE:
             replicas = placement.devices // placement.shards
-            ways += [f"{_REPLICAS[container.server]}: '{replicas}' in serving.environment"]
+            ways += [f"{_DATA_PARALLEL_SIZE[container.server]}: '{replicas}' in serving.environment"]
         yield Finding(
             "hosting.instance_type",
             f"{placement.shards} of the {placement.devices} accelerators of {instance.type} are used, because "

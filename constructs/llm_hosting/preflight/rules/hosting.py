@@ -6,7 +6,14 @@ from ...catalog.instances import types_for
 from ...deployment.finding import Finding
 from ...deployment.nearest import nearest
 from ...resolution import Resolution
-from ...resolution.parallelism import SPLITS_HEADS, heads_divide, possible_degrees, replicas_set, stages_set
+from ...resolution.parallelism import (
+    SPLITS_HEADS,
+    heads_divide,
+    possible_degrees,
+    replicas_set,
+    spread_by,
+    stages_set,
+)
 from .rule import error
 from .suitable_type import SUCH_AS
 
@@ -57,19 +64,28 @@ def degree_fits_instance(resolution: Resolution) -> Iterator[Finding]:
     vLLM and SGLang put each stage and each data-parallel replica on accelerators of its own (their guides to
     parallelism).
     """
-    others = stages_set(resolution.container) * replicas_set(resolution.container)
+    stages, replicas = stages_set(resolution.container), replicas_set(resolution.container)
+    variable = spread_by(resolution.container)
     for placement in resolution.placements:
         degree, devices, instance = placement.degree, placement.devices, placement.instance
-        if not devices or degree * others <= devices:
+        needed, most = degree * stages * replicas, devices // (stages * replicas)
+        if not devices or needed <= devices:
             continue
         kind = "NeuronCores" if instance.kind == "neuron" else "accelerator(s)"
-        asked = str(degree) if others == 1 else f"{degree} x {others} pipeline stages and replicas"
-        fewer = f"at most {devices // others}, " if devices >= others else ""
-        fewer += "fewer stages or replicas, " if others > 1 else ""
+        if not variable:
+            problem = f"{degree} is more than the {devices} {kind} of {instance.type}"
+            yield Finding(
+                "serving.tensor_parallel_degree", problem, f"use at most {devices}, or a larger type{SUCH_AS}"
+            )
+            continue
+        parts = {"replicas": replicas, "pipeline stages": stages}
+        asked = "".join(f"{count} {part} of " for part, count in parts.items() if count > 1)
+        ways = [f"fewer {part}" for part, count in parts.items() if count > 1]
+        ways += [f"a degree of at most {most}"] if degree > most >= 1 else []
         yield Finding(
-            "serving.tensor_parallel_degree",
-            f"{asked} is more than the {devices} {kind} of {instance.type}",
-            f"use {fewer}or a larger type{SUCH_AS}",
+            f"serving.environment.{variable}",
+            f"{asked}degree {degree} need {needed} {kind}; {instance.type} has {devices}",
+            f"use {', or '.join(ways)}, or a larger type{SUCH_AS}",
         )
 
 

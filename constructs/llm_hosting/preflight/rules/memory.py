@@ -36,14 +36,16 @@ def weights_fit_memory(resolution: Resolution) -> Iterator[Finding]:
         if need.weights is not None and need.share_needed > 1:
             yield Finding("hosting.instance_type", _too_large(placement), _larger(resolution, placement))
         elif need.before_fp8 > need.visible:
-            newer = "a serving.version with vLLM 0.15 or newer, which converts layer by layer, "
+            newer = (
+                ["a serving.version with vLLM 0.15 or newer, which converts layer by layer"] if container.vllm else []
+            )
+            ways = [*newer, "weights that are in FP8 already", *_more_degree(placement), _MORE_MEMORY]
             yield Finding(
                 "model.quantization",
                 f"{container.model_id} is converted to fp8 after all weights are loaded, which takes "
                 f"{in_gb(need.before_fp8)} on each accelerator of {placement.instance.type}; it has "
                 f"{in_gb(need.visible)}",
-                f"use {newer if container.vllm else ''}weights that are in FP8 already, {_more_degree(placement)}or "
-                f"{_MORE_MEMORY}",
+                f"use {', or '.join(ways)}",
             )
 
 
@@ -61,8 +63,8 @@ def weights_barely_fit(resolution: Resolution) -> Iterator[Finding]:
 def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
     """vLLM ends at its start if the KV cache can't hold one request of the greatest length.
 
-    Layers with a window are left out, because they keep at most their window. A model compiled for Neuron reserves that memory for
-    every request of the batch.
+    Layers with a window are left out, because they keep at most their window. A model compiled for Neuron reserves
+    that memory for every request of the batch.
     """
     for placement in resolution.placements:
         if not _holds_context(placement, placement.memory.least_per_token):
@@ -252,11 +254,12 @@ def _shared(placement: Placement) -> str:
 def _larger(resolution: Resolution, placement: Placement) -> str:
     container = placement.container
     is_plain = not (container.quantization or container.unknown_format)
-    quantized = ", or quantized weights" if is_plain and not resolution.deployment.hosting.runs_on_machines else ""
-    return f"use {_more_degree(placement)}{_MORE_MEMORY}{quantized}"
+    takes_quantized = is_plain and not resolution.deployment.hosting.runs_on_machines
+    ways = [*_more_degree(placement), _MORE_MEMORY, *(["quantized weights"] if takes_quantized else [])]
+    return f"use {', or '.join(ways)}"
 
 
-def _more_degree(placement: Placement) -> str:
+def _more_degree(placement: Placement) -> list[str]:
     """Offer a higher degree, or whole experts, if the engine takes it and the weights then fit."""
     container, need = placement.container, placement.memory
     whole = (need.weights or 0) * placement.degree
@@ -265,9 +268,9 @@ def _more_degree(placement: Placement) -> str:
     fitting = [each for each in higher if placement.devices % each == 0 and heads_divide(container.shape, each)]
     fitting = [each for each in fitting if whole / each + need.overhead <= need.available]
     if any(blocks_divide(container, placement.instance, each) for each in fitting):
-        return "a higher serving.tensor_parallel_degree, "
+        return ["a higher serving.tensor_parallel_degree"]
     has_experts = container.is_mixture and (container.runs_vllm or container.engine == "sglang")
-    return "expert parallelism, " if fitting and has_experts else ""
+    return ["expert parallelism"] if fitting and has_experts else []
 
 
 def _rounded(tokens: int) -> int:

@@ -191,6 +191,7 @@ def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
             continue
         parts = parts_of_rows(container, placement.degree)
         replicas = "" if parts == placement.degree else f", times {parts // placement.degree} replicas,"
+        fewer = "use a lower degree" if placement.degree > 1 else "use fewer replicas"
         splits = f"{placement.degree}{replicas} splits the {shape.intermediate_size:,} rows of {container.model_id}"
         if shape.quantization_block:
             spread = ", or expert parallelism" if container.is_mixture else ""
@@ -198,14 +199,14 @@ def blocks_fit_degree(resolution: Resolution) -> Iterator[Finding]:
                 "serving.tensor_parallel_degree",
                 f"{splits} within blocks of {shape.quantization_block}, which share a scale in "
                 f"{container.stored_quantization}",
-                f"use a lower degree{spread}, or weights that are not quantized",
+                f"{fewer}{spread}, or weights that are not quantized",
             )
         else:
             yield Finding(
                 "serving.tensor_parallel_degree",
                 f"{splits} into parts that do not fit the tiles of Marlin, which computes FP8 on the "
                 f"{instance.accelerator} of {instance.type}",
-                f"use a lower degree, or a type with cores for FP8{SUCH_AS}",
+                f"{fewer}, or a type with cores for FP8{SUCH_AS}",
             )
 
 
