@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from llm_hosting.catalog.instances import prices_as_of
+from llm_hosting.catalog.instances import ec2_prices_as_of, prices_as_of
 from llm_hosting.preflight.recommendation import REQUESTS_AT_ONCE, Alternative, left_out
 from slipway.checking.memory_bar import memory_bar
 from slipway.checking.recommendation import Recommendation, Sibling, is_measured
@@ -89,8 +89,11 @@ def _fitting(fitting: Sequence[Alternative], console: Console) -> RenderableType
             requests,
             bar,
         )
-    legend = f"USD/h: us-east-1, {prices_as_of()}, ~ from EC2's price; USD/1M: a million tokens of answers at that "
-    legend += "load, full: with as many requests as fit, ~ estimated"
+    ec2 = f"EC2's prices of {ec2_prices_as_of()}"
+    of_endpoints = all(each.instance.type.startswith("ml.") for each in fitting)
+    prices = f"SageMaker's prices of {prices_as_of()}, ~ estimated from {ec2}" if of_endpoints else ec2
+    legend = f"USD/h: us-east-1, {prices}; USD/1M: a million tokens of answers at that load, full: with as many "
+    legend += "requests as fit, ~ estimated"
     return Group(table, Text(legend, "dim"))
 
 

@@ -12,7 +12,9 @@ from slipway.refreshing.source import SourceError
 
 
 def run(sources: Sequence[str], catalog: Path) -> int:
-    """Write the prices that differ, and their date, into the file of instance types; it is made if it is missing.
+    """Write the prices that differ, and the date of each kind, into the file of instance types.
+
+    The file is made if it is missing.
 
     Returns the exit status: 0 if the prices are written, 2 if a list can't be read; then nothing is written.
     """
@@ -21,13 +23,13 @@ def run(sources: Sequence[str], catalog: Path) -> int:
     except SourceError as error:
         print(error, file=sys.stderr)
         return 2
-    published = min(each.published for each in lists)
-    new = {"source": "AWS's price lists of us-east-1", "as_of": published, "prices_as_of": published}
+    new = {"source": "AWS's price lists of us-east-1", "as_of": min(each.published for each in lists)}
     content: dict[str, Any] = json.loads(catalog.read_text()) if catalog.exists() else new
     for source, each in zip(sources, lists, strict=True):
         print(f"{source}: {_write(content, each)} prices changed, as of {each.published}")
     catalog.parent.mkdir(exist_ok=True)
-    catalog.write_text(written(content | {"prices_as_of": published}))
+    content |= {"prices_as_of" if each.is_endpoints else "ec2_prices_as_of": each.published for each in lists}
+    catalog.write_text(written(content))
     return 0
 
 

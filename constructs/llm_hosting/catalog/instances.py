@@ -12,8 +12,9 @@ FILE = "instances.json"
 KINDS = ("cpu", "gpu", "neuron")
 # The compute capability with which each generation begins.
 BLACKWELL, HOPPER, ADA, AMPERE, TURING, VOLTA, MAXWELL = 10.0, 9.0, 8.9, 8.0, 7.5, 7.0, 5.0
-# SageMaker's price over EC2's: 1.25 for 18 of the 20 GPU types whose two prices are known, 1.4 for two small ones.
-_SAGEMAKER_OVER_EC2 = 1.25
+# SageMaker's price over EC2's, by the types whose two prices are known: 1.2 to 1.33 for those of Neuron.
+_SAGEMAKER_OVER_EC2 = {"gpu": 1.25, "neuron": 1.25, "cpu": 1.2}
+_OF_SMALL_GPU_TYPES, _LEAST_VCPU = 1.4, 4
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class InstanceType:
         """The price by which types are compared; an unknown price of SageMaker is estimated from EC2's."""
         if self.usd_per_hour or not self.ec2_usd_per_hour:
             return self.usd_per_hour
-        return self.ec2_usd_per_hour * _SAGEMAKER_OVER_EC2
+        is_small = self.kind == "gpu" and self.vcpu == _LEAST_VCPU
+        return self.ec2_usd_per_hour * (_OF_SMALL_GPU_TYPES if is_small else _SAGEMAKER_OVER_EC2[self.kind])
 
     @property
     def family(self) -> str:
@@ -85,8 +87,13 @@ def instances() -> dict[str, InstanceType]:
 
 
 def prices_as_of() -> str:
-    """Return the date of the prices."""
+    """Return the date of SageMaker's prices."""
     return str(_data()["prices_as_of"])
+
+
+def ec2_prices_as_of() -> str:
+    """Return the date of EC2's prices."""
+    return str(_data()["ec2_prices_as_of"])
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ _SECTIONS: Mapping[str, Mapping[str, type]] = {
         "machines": dict,
         "families_with_bf16": list,
         "prices_as_of": str,
+        "ec2_prices_as_of": str,
     },
     "models.json": {"models": list},
 }
@@ -142,7 +143,7 @@ def _day(as_of: str) -> date | None:
 
 def _problem_of_rows(name: str, section: str, rows: Any) -> str:
     """Return why no columns can be read from the rows of a section; empty = they can be read."""
-    if section == "prices_as_of":
+    if section in ("prices_as_of", "ec2_prices_as_of"):
         return "" if _DATE.fullmatch(rows) else "use the date of the prices, such as 2026-11-20"
     if section == "families_with_bf16":
         return "" if all(isinstance(each, str) for each in rows) else "use names of families, such as c8i"

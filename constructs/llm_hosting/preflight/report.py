@@ -16,6 +16,7 @@ from ..resolution import Placement, Resolution
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.memory import GB, weights_in_files
 from .rules.api import regions_of_arns
+from .rules.driver import least_driver
 from .rules.model import model_is_known
 from .rules.own_rules import FILE as RULES_FILE
 from .rules.own_rules import all_rules, own_rules
@@ -169,8 +170,9 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
 
 
 def _host_image(resolution: Resolution) -> str:
-    """Return where the host image comes from: a CUDA newer than its driver ends the container without a log line."""
+    """Return the host image and where it comes from."""
     container, name, cuda = resolution.container, resolution.inference_ami_version, resolution.cuda
+    default = "SageMaker's default for the type"
     if container.platform != "gpu" or resolution.deployment.hosting.runs_on_machines:
         return ""
     if resolution.deployment.hosting.inference_ami_version:
@@ -178,12 +180,11 @@ def _host_image(resolution: Resolution) -> str:
     if name:
         return f"{name}, derived from CUDA {cuda:g} of the image"
     if cuda is None and container.version is None:
-        return (
-            "by default, because serving.image_uri names no CUDA version; set hosting.inference_ami_version if you know"
-        )
-    if int(cuda or 0) == 13:
-        return "by default: set hosting.inference_ami_version to one with driver 580 or newer, which CUDA 13 needs"
-    return "by default"
+        return f"{default}; set hosting.inference_ami_version if you know the CUDA version of serving.image_uri"
+    unknown = [placement.instance for placement in resolution.placements if placement.instance.default_driver is None]
+    if least := max((least_driver(instance, cuda) for instance in unknown), default=0):
+        return f"{default}; set hosting.inference_ami_version if its driver is older than {least}"
+    return default
 
 
 def _only_in(deployment: Deployment) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...catalog.instances import BLACKWELL, HOPPER
+from ...catalog.instances import BLACKWELL, HOPPER, InstanceType
 from ...catalog.regions import container_accounts
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
@@ -65,20 +65,21 @@ def driver_runs_image(resolution: Resolution) -> Iterator[Finding]:
     """
     for placement, driver in _drivers(resolution):
         instance = placement.instance
-        if (instance.compute_capability or 0) >= BLACKWELL and driver.branch < _FIRST_DRIVER_OF_BLACKWELL:
+        if driver.branch < _least_for_gpu(instance):
             problem = f"{driver}, which does not know the {instance.accelerator} of {instance.type}"
-            yield Finding(_FIELD, problem, f"use {_NEWEST}")
-        elif (resolution.cuda or 0) >= 13 and driver.branch < _OLDEST_DRIVER_FOR_CUDA_13:
+        elif driver.branch < least_driver(instance, resolution.cuda):
             problem = f"{driver}, too old for CUDA {resolution.cuda:g} of the image"
-            yield Finding(_FIELD, problem, f"use {_NEWEST}")
+        else:
+            continue
+        yield Finding(_FIELD, problem, f"use {_NEWEST}")
 
 
 @warning
 def driver_is_recent(resolution: Resolution) -> Iterator[Finding]:
-    """On an older driver a newer CUDA needs a library, which AWS's images bring, and some kernels do not run at all.
+    """A driver older than the image's CUDA needs CUDA's compatibility library, and some kernels fail even with it.
 
-    vLLM's Marlin kernels reach Hopper as PTX, which an older driver can't compile (djl-serving#2987). TensorRT-LLM
-    calls functions that an older driver lacks (deep-learning-containers#5253).
+    AWS's images bring that library. vLLM's Marlin kernels reach Hopper as PTX, which an older driver can't compile
+    (djl-serving#2987). TensorRT-LLM calls functions that an older driver lacks (deep-learning-containers#5253).
     """
     container, cuda = resolution.container, resolution.cuda or 0
     uri = resolution.deployment.serving.image_uri
@@ -100,6 +101,15 @@ def driver_is_recent(resolution: Resolution) -> Iterator[Finding]:
         else:
             continue
         yield Finding(_FIELD, problem, f"use {_NEWEST}")
+
+
+def least_driver(instance: InstanceType, cuda: float | None) -> int:
+    """Return the oldest driver that knows the GPU and runs the CUDA, with its compatibility library; 0 = any."""
+    return max(_least_for_gpu(instance), _OLDEST_DRIVER_FOR_CUDA_13 if (cuda or 0) >= 13 else 0)
+
+
+def _least_for_gpu(instance: InstanceType) -> int:
+    return _FIRST_DRIVER_OF_BLACKWELL if (instance.compute_capability or 0) >= BLACKWELL else 0
 
 
 def _drivers(resolution: Resolution) -> Iterator[tuple[Placement, _Driver]]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -228,6 +229,14 @@ def test_no_price_of_an_endpoint_is_from_before_a_cut_of_ec2s() -> None:
     for each in instances().values():
         if each.usd_per_hour and each.ec2_usd_per_hour:
             assert 1.15 < each.usd_per_hour / each.ec2_usd_per_hour < 1.45, each.type
+
+
+def test_a_price_of_sagemaker_is_estimated_from_ec2s_within_six_percent() -> None:
+    known = [each for each in instances().values() if each.usd_per_hour and each.ec2_usd_per_hour]
+    assert {each.kind for each in known} == {"cpu", "gpu", "neuron"}
+    for each in known:
+        estimate = replace(each, usd_per_hour=None).likely_usd_per_hour
+        assert estimate == pytest.approx(each.usd_per_hour, rel=0.01 if each.kind != "neuron" else 0.06), each.type
 
 
 def test_one_accelerator_has_one_generation_and_one_bandwidth_per_family() -> None:

@@ -181,6 +181,10 @@ def test_another_project_forgets_the_rows_of_the_first(tmp_path: Path) -> None:
             "ml.c5.xlarge: is a name of endpoints, which belongs to instances.",
         ),
         (
+            {"instances.json": {"ec2_prices_as_of": "2026-20-11"}},
+            "catalog/instances.json: ec2_prices_as_of: use the date of the prices, such as 2026-11-20.",
+        ),
+        (
             {"instances.json": {"prices_as_of": "today"}},
             "catalog/instances.json: prices_as_of: use the date of the prices, such as 2026-11-20.",
         ),

@@ -17,6 +17,8 @@ from slipway.account.findings import CHECKS
 from support.deployments.any_deployments import deployments
 from support.deployments.good_one import ASYNC, ON_EC2, OWN_REGISTRY, SECRET, Changes, deployment, resolved
 
+DEFAULT = "SageMaker's default for the type"
+
 
 def report_on(any_deployment: Deployment) -> Report:
     resolution = resolve(any_deployment)
@@ -82,15 +84,14 @@ def test_a_silenced_rule_neither_speaks_nor_passes() -> None:
             {"hosting": {"inference_ami_version": "al2-ami-sagemaker-inference-gpu-3-1"}},
             "al2-ami-sagemaker-inference-gpu-3-1, as hosting.inference_ami_version says",
         ),
-        ({"serving": {"version": "0.36.0-lmi18"}}, "by default"),
+        ({"serving": {"version": "0.36.0-lmi18"}}, DEFAULT),
         (
             {"hosting": {"instance_type": "ml.p6-b200.48xlarge"}},
-            "by default: set hosting.inference_ami_version to one with driver 580 or newer, which CUDA 13 needs",
+            f"{DEFAULT}; set hosting.inference_ami_version if its driver is older than 570",
         ),
         (
             {"serving": {"engine": "custom", "image_uri": f"{OWN_REGISTRY}/own:1"}},
-            "by default, because serving.image_uri names no CUDA version; set hosting.inference_ami_version if you "
-            "know",
+            f"{DEFAULT}; set hosting.inference_ami_version if you know the CUDA version of serving.image_uri",
         ),
         ({"serving": {"engine": "llama-cpp"}, "hosting": {"instance_type": "ml.c7i.2xlarge"}}, ""),
         (ON_EC2, ""),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.catalog.instances import instances
+from llm_hosting.catalog.instances import ec2_prices_as_of, instances, prices_as_of
 from llm_hosting.catalog.models import model_shape
 from llm_hosting.deployment.file import parse
 from llm_hosting.deployment.lock import VERSION, read_lock
@@ -74,7 +74,7 @@ def test_types_are_listed_from_the_cheapest_on_and_hold_the_requests(capsys: pyt
     assert None not in prices[: len(known)], "unknown prices come last"
     assert all(each["requests"] >= 12 for each in held)
     smaller = next(each for each in found["instance_types"] if each["instance_type"] == "ml.g6.xlarge")
-    assert smaller["problems"][0]["message"].startswith("ml.g6.xlarge holds 10.3 requests of 8,192 tokens at once")
+    assert smaller["problems"][0]["message"].startswith("ml.g6.xlarge holds 10.7 requests of 8,192 tokens at once")
 
 
 def test_more_context_needs_more_memory(capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,7 +230,16 @@ def test_the_page_fits_eighty_columns_and_says_why_the_cheapest_types_fail(
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())
     assert "…" not in said
+    dates = f"SageMaker's prices of {prices_as_of()}, ~ estimated from EC2's prices of {ec2_prices_as_of()};"
+    assert dates in " ".join(said.split())
     assert said.index("ml.g6e.12xlarge") < said.index("cheaper, but") < said.index("ml.g4dn.xlarge 0.74")
+
+
+def test_a_machine_has_ec2s_price_and_its_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend.run(["gpt2-ec2"], ROOT, question()) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"USD/h: us-east-1, EC2's prices of {ec2_prices_as_of()};" in said
+    assert "SageMaker's" not in said
 
 
 def test_where_no_type_fits_the_largest_say_why(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from llm_hosting.catalog.instances import ec2_instances, instances, prices_as_of
+from llm_hosting.catalog.instances import ec2_instances, ec2_prices_as_of, instances, prices_as_of
 from llm_hosting.catalog.models import MODELS_FILE
 from slipway.refreshing import catalog_prices
 from support.own_project import own_project
 from support.price_list import price_list
 
 OURS = MODELS_FILE.with_name("instances.json")
+OURS_OF_SAGEMAKER, OURS_OF_EC2 = prices_as_of(), ec2_prices_as_of()
 
 
 def test_the_next_check_knows_the_prices_and_their_date(tmp_path: Path) -> None:
@@ -21,7 +22,7 @@ def test_the_next_check_knows_the_prices_and_their_date(tmp_path: Path) -> None:
         types = instances()
         assert (types["ml.g6.xlarge"].usd_per_hour, types["ml.p5.48xlarge"].usd_per_hour) == (1.1267, 63.3)
         assert (types["ml.g5.xlarge"].usd_per_hour, types["ml.g5.xlarge"].ec2_usd_per_hour) == (None, 1.006)
-        assert prices_as_of() == "2026-11-20"
+        assert (prices_as_of(), ec2_prices_as_of()) == ("2026-11-20", OURS_OF_EC2)
 
 
 def test_ec2s_prices_are_those_of_endpoint_types_and_of_others(tmp_path: Path) -> None:
@@ -30,6 +31,7 @@ def test_ec2s_prices_are_those_of_endpoint_types_and_of_others(tmp_path: Path) -
     assert catalog_prices.run([str(price_list(tmp_path, "AmazonEC2", prices))], catalog) == 0
     with own_project(tmp_path, {}):
         assert (instances()["ml.g6.xlarge"].ec2_usd_per_hour, ec2_instances()["c7a.large"].usd_per_hour) == (0.9, 0.2)
+        assert (prices_as_of(), ec2_prices_as_of()) == (OURS_OF_SAGEMAKER, "2026-11-20")
 
 
 def test_of_the_own_file_only_prices_and_date_change(tmp_path: Path) -> None:
