@@ -1,6 +1,7 @@
 """Reads single settings of a model's configuration, under any of the names that publishers give them."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
@@ -47,7 +48,38 @@ WINDOW = ("sliding_window", "attention_chunk_size", "attention_window_size")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_routed_experts")
 USED_EXPERTS = ("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "top_k_experts", "moe_k")
 NAMES_OF_ONE = (LAYERS, HEADS, KV_HEADS, HEAD_SIZE, HIDDEN, WIDTH, VOCABULARY, CONTEXT, WINDOW, EXPERTS, USED_EXPERTS)
-_COUNTS = {name for names in NAMES_OF_ONE for name in names}
+# Of states, latent vectors and periods of layers. Left out are names that may hold a word, such as `auto`.
+_OTHER_COUNTS = {
+    "attn_layer_period",
+    "conv_kernel",
+    "full_attention_interval",
+    "global_head_dim",
+    "index_head_dim",
+    "index_topk",
+    "kv_lora_rank",
+    "linear_conv_kernel_dim",
+    "linear_head_dim",
+    "linear_key_head_dim",
+    "linear_num_heads",
+    "linear_num_key_heads",
+    "linear_num_value_heads",
+    "linear_value_head_dim",
+    "mamba_d_conv",
+    "mamba_d_ssm",
+    "mamba_d_state",
+    "mamba_head_dim",
+    "mamba_n_heads",
+    "mamba_num_heads",
+    "mamba_step",
+    "moe_intermediate_size",
+    "n_mamba_heads",
+    "num_global_key_value_heads",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "short_conv_kernel_size",
+    "ssm_state_size",
+}
+_COUNTS = {name for names in NAMES_OF_ONE for name in names} | _OTHER_COUNTS
 
 
 class ConfigError(ValueError):
@@ -76,6 +108,16 @@ def number(config: Config, *names: str) -> int | None:
         if name in _COUNTS and ((value is False and name not in WINDOW) or not is_none):
             raise ConfigError(f"says {name}: {json.dumps(value)[:40]}; it must be a positive whole number")
     return None
+
+
+def factor(config: Config, name: str) -> float | None:
+    """Return a positive finite number; None = it is not set. Raises ConfigError for any other value."""
+    value = config.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ConfigError(f"says {name}: {json.dumps(value)[:40]}; it must be a positive number")
+    return float(value)
 
 
 def mapping(value: Any) -> dict[str, Any]:

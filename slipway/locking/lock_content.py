@@ -207,7 +207,7 @@ def _beside(model: ModelFiles, name: str, beside: Sequence[str]) -> dict[str, An
     try:
         return read_json(model, name) if name in beside else {}
     except UnreadableModelError as error:
-        print(f"{error} Engines that read it end at their start.", file=sys.stderr)
+        print(f"{error} The engine may end at its start.", file=sys.stderr)
         return None
 
 

@@ -19,6 +19,7 @@ from slipway.locking.config_values import (
     WIDTH,
     WINDOW,
     Config,
+    factor,
     first,
     mapping,
     number,
@@ -261,12 +262,12 @@ def _kinds(text: Config) -> list[str]:
 def _context(text: Config) -> int | None:
     found = number(text, *CONTEXT)
     rope = mapping(text.get("rope_scaling") or text.get("rope_parameters"))
-    kind, factor = rope.get("rope_type", rope.get("type", "default")), rope.get("factor")
-    is_scaled = isinstance(factor, int | float) and 0 < factor < _LARGEST_FACTOR
+    kind, scale = rope.get("rope_type", rope.get("type", "default")), factor(rope, "factor")
+    is_scaled = scale is not None and scale < _LARGEST_FACTOR
     if not found or kind in _FULLY_SCALED or not is_scaled or "gemma3" in str(text.get("model_type")):
         return found
     base = number(rope, "original_max_position_embeddings") if kind == "yarn" else None
-    return int((base or found) * float(str(factor)))
+    return int((base or found) * (scale or 1))
 
 
 def _window(text: Config) -> int | None:

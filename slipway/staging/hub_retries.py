@@ -39,8 +39,8 @@ class AskingAgain(logging.Handler):
         if fault := _FAULT.match(text):
             status = fault["status"]
             self._faults.last = fault["url"], f"answers {status}" if status else _NO_ANSWER
-        elif wait := _WAIT.search(text):
-            url, why = self._faults.last
+        elif (wait := _WAIT.search(text)) and (fault_before := getattr(self._faults, "last", None)):
+            url, why = fault_before
             say(url, f"{why}: asking again in {wait[1]} s")
         elif resumed := _RESUMED.match(text):
             say(resumed[1], f"{_NO_ANSWER}: asking again")

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from llm_hosting.deployment.printable import printable
+
 _POINTER = b"version https://git-lfs."  # github.com/git-lfs/git-lfs, docs/spec.md
 _PAGES = (b"<!doctype html", b"<html")
 
@@ -26,9 +28,8 @@ class BrokenWeightsError(Exception):
     """The files are not the whole model. The message is one sentence: the problem, and the fix in the imperative."""
 
     def __init__(self, problem: str, fix: str) -> None:
-        problem = "".join(each if each.isprintable() else "?" for each in problem)  # an index may name any file
-        super().__init__(f"{problem}; {fix}.")
-        self.problem, self.fix = problem, fix
+        self.problem, self.fix = str(printable(problem)), fix  # an index may name any file
+        super().__init__(f"{self.problem}; {fix}.")
 
 
 def broken(source: Source, path: str, why: str) -> BrokenWeightsError:

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-# Signs that move a terminal's cursor, change its colours or turn the direction of its text.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# Signs that move a terminal's cursor, change its colours or turn the direction of its text, and halves of a sign.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(value: Any) -> Any:

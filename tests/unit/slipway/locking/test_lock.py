@@ -208,7 +208,7 @@ def test_a_broken_file_beside_the_weights_is_told_and_the_model_is_locked(
     assert found["chat_template"] is (None if name == "tokenizer_config.json" else True)
     said = capsys.readouterr().err
     assert said.startswith(f"{name} of {MODEL}")
-    assert "Engines that read it end at their start." in said
+    assert "The engine may end at its start." in said
 
 
 def test_control_characters_of_a_configuration_reach_neither_lock_nor_terminal(
@@ -229,8 +229,8 @@ def test_control_characters_of_a_configuration_reach_neither_lock_nor_terminal(
 
 
 def test_infinity_in_a_setting_is_no_obstacle(hub: HubServer, deployment: Path) -> None:
-    hub.push(files(CONFIG | {"time_step_limit": [0.0, float("inf")], "rope_scaling": {"factor": float("nan")}}))
-    assert locked(deployment)["rope"] == {"factor": None}
+    hub.push(files(CONFIG | {"time_step_limit": [0.0, float("inf")], "rope_scaling": {"mscale": float("nan")}}))
+    assert locked(deployment)["rope"] == {"mscale": None}
 
 
 @pytest.mark.parametrize(

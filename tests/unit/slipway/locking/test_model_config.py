@@ -3,6 +3,7 @@
 import ast
 import inspect
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,32 @@ def test_the_type_of_the_text_part_is_told_apart_from_the_wrappers(config: Any, 
 def test_a_count_that_is_no_number_is_an_error(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"says {name}: .*; it must be a positive whole number"):
         facts_of({"text_config": {name: value}})
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"linear_num_key_heads": -4}, "linear_num_key_heads: -4; it must be a positive whole number"),
+        ({"full_attention_interval": "many"}, 'full_attention_interval: "many"; it must be a positive whole number'),
+        ({"mamba_d_state": True}, "mamba_d_state: true; it must be a positive whole number"),
+        ({"linear_attn_config": {"head_dim": "wide"}}, 'head_dim: "wide"; it must be a positive whole number'),
+        ({"kv_lora_rank": 1.5}, "kv_lora_rank: 1.5; it must be a positive whole number"),
+        ({"rope_scaling": {"factor": "many"}}, 'factor: "many"; it must be a positive number'),
+        ({"rope_parameters": {"factor": math.nan}}, "factor: NaN; it must be a positive number"),
+        ({"rope_scaling": {"factor": True}}, "factor: true; it must be a positive number"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": -8}}, "factor: -8; it must be a positive number"),
+    ],
+)
+def test_a_count_of_states_periods_or_ropes_that_is_no_number_is_an_error(more: dict[str, Any], says: str) -> None:
+    config = {"num_hidden_layers": 4, "max_position_embeddings": 4096, "hidden_size": 64}
+    with pytest.raises(ConfigError, match=f"says {re.escape(says)}"):
+        facts_of({"text_config": {**config, **more}})
+
+
+def test_words_and_nothing_are_no_mistakes_where_models_write_them() -> None:
+    given = {"mamba_d_head": "auto", "mamba_d_ssm": None, "kv_lora_rank": None, "moe_intermediate_size": [1536, 512]}
+    facts = facts_of({"num_hidden_layers": 2, "max_position_embeddings": 64, "rope_scaling": {"factor": None}, **given})
+    assert (facts["state_in_bytes"], facts["latent_size"], facts["context"]) == (None, None, 64)
 
 
 @pytest.mark.parametrize("value", [None, 0, -1, False])

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,12 @@ def test_every_further_request_is_a_line_with_its_wait(
     host = hub.url.removeprefix("http://")
     assert lines == [f"{host} {why}: asking again in {wait} s" for wait in (1, 2, 4, 8)], "the second 8 s are alike"
     assert sentence.startswith(f"{hub.url} could not be asked: ")
+
+
+def test_a_wait_without_a_fault_before_it_is_not_said(capsys: pytest.CaptureFixture[str]) -> None:
+    wait = logging.LogRecord("huggingface_hub", logging.WARNING, "", 0, "Retrying in 2s [Retry 1/5].", None, None)
+    hub_retries.AskingAgain().emit(wait)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_fails_side_by_side_is_said_once(
