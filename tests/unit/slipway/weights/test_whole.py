@@ -98,7 +98,7 @@ def test_whole_weights_pass(files: Files) -> None:
         ),
         ({INDEX: index({"x.safetensors": b""}), "adapter_a.safetensors": SHARD}, f"lacks x.safetensors, which {INDEX}"),
         ({f"a/{INDEX}": index({"x.safetensors": b""})}, f"lacks a/x.safetensors, which a/{INDEX} lists"),
-        ({INDEX: index({"\x1b[2Jx" + 999 * "y": b""})}, f"lacks  [2Jx{195 * 'y'}, which {INDEX} lists"),
+        ({INDEX: index({"\x1b[2J\ud800" + 999 * "y": b""})}, f"lacks  [2J {195 * 'y'}, which {INDEX} lists"),
         ({INDEX: b"{}", **THREE}, f"{INDEX} of s3://bucket/model/ is broken: it names no files"),
         ({INDEX: index(THREE)[:-9], **THREE}, "is broken: it is not JSON, or is cut"),
         ({INDEX: POINTER, **THREE}, f"{INDEX} of s3://bucket/model/ is a git-lfs pointer"),
