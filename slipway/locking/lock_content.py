@@ -105,7 +105,8 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     loaded = [file for file in files if file.path.endswith(WEIGHTS) and not file.path.startswith("adapter_")]
     if adapter and not loaded:
         raise UnreadableModelError(_only_an_adapter(deployment, adapter))
-    demand_all_files(model, {file.path: file.size for file in files}, listed)
+    of_index = set(demand_all_files(model, {file.path: file.size for file in files}, listed))
+    loaded = [file for file in loaded if file.path in of_index]
     config, metadata = _config(model), dict[str, Any]()
     will_be_staged = model.source == HUB and deployment.model.weights is not None
     beside = [file.path for file in (files if will_be_staged else model.files)]
@@ -238,8 +239,8 @@ def _facts(
     parameters = weights.parameters if weights else _by_size(loaded, facts)
     known = parameters if parameters and not packing else None
     facts["parameters_in_billions"] = round(known / 1e9, 4) if known else None
-    if known and (experts := active_share(config)) and experts[0] < known:
-        facts["active_parameters_in_billions"] = round((known - experts[0] + experts[1]) / 1e9, 4)
+    if known and (active := _active(known, weights.in_experts if weights else 0, config, facts)):
+        facts["active_parameters_in_billions"] = round(active / 1e9, 4)
     return facts, packing, weights.bytes_by_dtype if weights else None
 
 
@@ -256,6 +257,18 @@ def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | N
     except Exception:  # Ctrl-C does not wait for downloads
         side_by_side.shutdown(cancel_futures=True)
         raise
+
+
+def _active(known: int, in_experts: int, config: Mapping[str, Any], facts: Mapping[str, Any]) -> int | None:
+    """Return the parameters that a token uses; None = the model is no mixture of experts, or they are not known.
+
+    The names of tensors tell the experts, those of layers that predict further tokens included; else config.json does.
+    """
+    experts, used = facts["experts"], facts["experts_per_token"]
+    if experts and used and in_experts:
+        return known - in_experts + in_experts * used // experts
+    share = active_share(config)
+    return known - share[0] + share[1] if share and share[0] < known else None
 
 
 def _by_size(loaded: Sequence[HubFile], facts: Mapping[str, Any]) -> int | None:

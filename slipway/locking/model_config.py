@@ -19,6 +19,7 @@ from slipway.locking.config_values import (
     WIDTH,
     WINDOW,
     Config,
+    ConfigError,
     factor,
     first,
     mapping,
@@ -31,6 +32,7 @@ _TEXT_PARTS = ("text_config", "llm_config", "language_config", "thinker_config",
 _DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "half": "fp16", "float": "fp32"}
 # In `layer_types`: layers that keep a state of fixed size or none; all others keep keys and values.
 _WITHOUT_CACHE = ("linear_attention", "mamba", "conv", "recurrent", "moe", "mlp", "ssm")
+_LISTS_BY_LAYER = ("layer_types", "layers_block_type")
 _FEED_FORWARD = ("sparse", "dense")
 _TWO_ATTENTIONS_EACH = ("longcat_flash",)
 _FULLY_SCALED = (
@@ -130,9 +132,9 @@ def active_share(config: Config) -> tuple[int, int] | None:
     text = _text(config)
     inner = {**text, **mapping(text.get("ffn_config"))}
     counts = _experts(text)
-    hidden = number(text, "hidden_size", "d_model")
+    hidden = number(text, *HIDDEN)
     width = number(inner, "moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
-    width = width or number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim")
+    width = width or number(inner, "ffn_hidden_size", "intermediate_size", "ffn_dim", "hidden_dim")
     sparse = _sparse_layers(text)
     if not (counts and hidden and width and sparse):
         return None
@@ -158,7 +160,7 @@ def _lacks_experts(text: Config) -> bool:
 
 def _sparse_layers(text: Config) -> int:
     """The number of layers whose feed-forward part is a mixture of experts; 0 = not known."""
-    layers = number(text, "num_hidden_layers", "n_layers", "num_layers") or 0
+    layers = number(text, *LAYERS) or 0
     for kinds, word in ((text.get("mlp_layer_types"), "sparse"), (_kinds(text), "moe")):
         if isinstance(kinds, list) and word in kinds:
             return int(kinds.count(word))
@@ -187,7 +189,25 @@ def _text(config: Config) -> Config:
     """
     part = _part(config)
     has_own_class = "AutoConfig" in mapping(config.get("auto_map"))
-    return part if has_own_class else filled(part, model_types(config)[0])
+    whole = part if has_own_class else filled(part, model_types(config)[0])
+    return {**whole, **_lists_by_layer(part, may_repeat=has_own_class)}
+
+
+def _lists_by_layer(part: Config, *, may_repeat: bool) -> Config:
+    """The lists of kinds of layers, with one entry for each layer.
+
+    Entries beyond the last layer are of layers that predict further tokens (Step 3.5). transformers refuses a list
+    that is too short (validate_layer_type); a class of the model's own may repeat it.
+    """
+    layers, lists = number(part, *LAYERS), dict[str, Any]()
+    for name in _LISTS_BY_LAYER if layers and layers <= _MOST_LAYERS else ():
+        kinds = part.get(name)
+        if not isinstance(kinds, list) or not kinds:
+            continue
+        if len(kinds) < layers and not may_repeat:
+            raise ConfigError(f"says {name} for {len(kinds)} layers, and has {layers}")
+        lists[name] = [kinds[layer % len(kinds)] for layer in range(layers)]
+    return lists
 
 
 def _part(config: Config) -> Config:
@@ -254,7 +274,7 @@ def _layers_with_cache(text: Config) -> int | None:
 
 def _kinds(text: Config) -> list[str]:
     """The kind of each layer; empty = all are alike."""
-    given = first(text, "layer_types", "layers_block_type")
+    given = first(text, *_LISTS_BY_LAYER)
     kinds = [str(each) for each in given] if isinstance(given, list) else []
     return kinds if set(kinds) - set(_FEED_FORWARD) else []
 

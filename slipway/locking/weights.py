@@ -16,23 +16,26 @@ _HALF_BYTES = ("bitsandbytes4", "mxfp4", "nvfp4")
 @dataclass(frozen=True)
 class Weights:
     """Parameters and bytes by safetensors' names of types: `BF16`, `F8_E4M3`, `I32` and so on. parameters: of the
-    model, unpacked.
+    model, unpacked. in_experts: of all experts of its mixtures, without shared ones; 0 = no name tells.
     """
 
     parameters: int
+    in_experts: int
     bytes_by_dtype: dict[str, int]
 
 
 def weights_in(headers: Iterable[Header], quantization: str | None) -> Weights:
     """Count the weights in a header. quantization: the catalog's word; GPTQ and AWQ pack eight weights into 32 bits."""
-    parameters, sizes = 0, defaultdict[str, int](int)
+    parameters, in_experts, sizes = 0, 0, defaultdict[str, int](int)
     for header in headers:
         for name, tensor in header.items():
             begin, end = tensor["data_offsets"]
             sizes[tensor["dtype"]] += end - begin
             if not (quantization and _BESIDE_WEIGHTS.search(name.rpartition(".")[2])):
-                parameters += math.prod(tensor["shape"]) * _weights_in_one(tensor["dtype"], quantization)
-    return Weights(parameters, dict(sorted(sizes.items())))
+                count = math.prod(tensor["shape"]) * _weights_in_one(tensor["dtype"], quantization)
+                parameters += count
+                in_experts += count if ".experts." in name else 0
+    return Weights(parameters, in_experts, dict(sorted(sizes.items())))
 
 
 def _weights_in_one(dtype: str, quantization: str | None) -> int:

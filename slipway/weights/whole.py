@@ -33,8 +33,7 @@ def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[
     files: sizes in bytes by path, of the weights that an engine loads and the files beside them. left_out: other
     files there.
     """
-    demand_all_files(source, files, left_out)
-    weights = _weights(files)
+    weights = demand_all_files(source, files, left_out)
     if "config.json" in files and not any(path.endswith(".gguf") for path in weights):
         _json(source, "config.json", files["config.json"])
     side_by_side = ThreadPoolExecutor(_AT_ONCE)
@@ -45,13 +44,14 @@ def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[
         side_by_side.shutdown(wait=False, cancel_futures=True)
 
 
-def demand_all_files(source: Source, files: Mapping[str, int], left_out: Collection[str] = ()) -> None:
+def demand_all_files(source: Source, files: Mapping[str, int], left_out: Collection[str] = ()) -> list[str]:
     """Raise BrokenWeightsError if a file is missing that an index lists, or else one of `n of m` in the names.
 
-    transformers opens all files of its index, and vLLM no others. TGI opens what is there, so an index that lists none
-    of it tells nothing: it is left from an earlier export.
+    Return the weights that engines load. transformers opens all files of its index, and vLLM no others. TGI opens what
+    is there, so an index that lists none of it tells nothing: it is left from an earlier export.
     """
-    by_name = set(_weights(files))  # those of which no index tells
+    loaded = _weights(files)
+    by_name = set(loaded)  # those of which no index tells
     for index in sorted(path for path in files if posixpath.basename(path) in _INDEXES):
         folder, name = posixpath.split(index)
         beside = {path for path in by_name if posixpath.dirname(path) == folder}
@@ -67,8 +67,10 @@ def demand_all_files(source: Source, files: Mapping[str, int], left_out: Collect
             there = size_text(sum(files[path] for path in listed & files.keys()))
             sizes = f"; it says {size_text(total)}, and {there} are there" if total else ""
             raise _missing(source, missing, f", which {index} lists{sizes}", left_out)
+        loaded = [path for path in loaded if path in listed or path not in of_index]
     if missing := sorted(_missing_numbers(by_name)):
         raise _missing(source, missing, "", left_out)
+    return loaded
 
 
 def demand_whole_file(source: Source, path: str, size: int) -> None:

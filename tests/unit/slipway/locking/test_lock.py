@@ -356,6 +356,27 @@ def test_a_lock_keeps_the_experts_of_a_mixture(hub: HubServer, deployment: Path)
     assert (facts["experts"], facts["experts_per_token"]) == (8, 2)
 
 
+def test_the_experts_of_a_layer_that_predicts_further_tokens_are_not_always_active(
+    hub: HubServer, deployment: Path
+) -> None:
+    names = [f"model.layers.{layer}.mlp.experts.{{}}.up_proj.weight" for layer in range(3)]  # two, and one to predict
+    weights = {name.format(expert): ("F16", [50, 1000], 100_000) for name in names for expert in range(8)}
+    weights["model.layers.0.mlp.shared_experts.up_proj.weight"] = ("F16", [100, 1000], 200_000)
+    mixture = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 1, "num_nextn_predict_layers": 1}
+    hub.push({"config.json": json.dumps(CONFIG | mixture).encode(), "model.safetensors": safetensors(weights)})
+    facts = locked(deployment)["facts"]
+    assert (facts["parameters_in_billions"], facts["active_parameters_in_billions"]) == (0.0013, 0.0004)
+
+
+def test_weights_that_the_index_does_not_list_are_not_counted(hub: HubServer, deployment: Path) -> None:
+    before = locked(deployment)
+    shards = [path for path in files() if path.endswith(".safetensors")]
+    index = json.dumps({"weight_map": {path: path for path in shards}}).encode()
+    left_over = safetensors({"c": ("F16", [900, 1000], 1_800_000)})
+    hub.push(files() | {"model.safetensors.index.json": index, "left-over.safetensors": left_over})
+    assert locked(deployment)["facts"] == before["facts"]
+
+
 def test_of_several_gguf_files_the_named_one_is_read(hub: HubServer, deployment: Path, tmp_path: Path) -> None:
     of = {size: gguf({"general.architecture": "llama"}, {"a": [size, 1000]}) for size in (1000, 4000)}
     hub.push({"a-Q4.gguf": of[1000], "a-Q8.gguf": of[4000]})

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from llm_hosting.catalog.models import model_shape
 from slipway.locking import config_values, model_config, uneven_layers
 from slipway.locking.config_values import ConfigError
+from slipway.locking.mistral_params import config_of
 from slipway.locking.model_config import active_share, facts_of, model_types, quantization_of
 
 CONFIGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("configs.yaml").read_text())
@@ -96,6 +97,36 @@ def test_a_token_passes_the_parameters_that_the_catalog_says(model_id: str) -> N
 )
 def test_layers_with_a_window_are_counted_where_the_model_says(more: dict[str, Any], layers: int | None) -> None:
     assert facts_of({"num_hidden_layers": 4, "sliding_window": 128, **more})["layers_with_window"] == layers
+
+
+OWN_CLASS = {"auto_map": {"AutoConfig": "configuration_mine.MineConfig"}}
+SLIDING = ["sliding_attention", "full_attention"]
+
+
+@pytest.mark.parametrize(
+    ("config", "layers", "windows"),
+    [
+        pytest.param({"layer_types": SLIDING * 3}, 4, 2, id="with layers that predict further tokens"),
+        pytest.param({"layer_types": SLIDING, **OWN_CLASS}, 4, 2, id="repeated by a class of its own"),
+        pytest.param({"layers_block_type": ["mamba", "attention"] * 2}, 2, None, id="of another name"),
+    ],
+)
+def test_a_list_of_layers_is_taken_for_the_layers_there_are(
+    config: dict[str, Any], layers: int, windows: int | None
+) -> None:
+    facts = facts_of({"num_hidden_layers": 4, "sliding_window": 128, **config})
+    assert (facts["layers"], facts["layers_with_window"]) == (layers, windows)
+
+
+@pytest.mark.parametrize("name", ["layer_types", "layers_block_type"])
+def test_a_list_for_fewer_layers_is_no_configuration(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"says {name} for 4 layers, and has 36"):
+        facts_of({"num_hidden_layers": 36, name: SLIDING * 2})
+
+
+def test_experts_of_mistrals_own_form_are_counted() -> None:
+    params = {"dim": 8, "n_layers": 2, "hidden_dim": 4, "moe": {"num_experts": 8, "num_experts_per_tok": 2}}
+    assert active_share(config_of(params)) == (2 * 3 * 8 * 4 * 8, 2 * 3 * 8 * 4 * 2)
 
 
 # What a configuration leaves out, and the value that transformers' class has for it.

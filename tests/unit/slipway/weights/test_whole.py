@@ -49,6 +49,13 @@ def torch_file() -> bytes:
     return written.getvalue()
 
 
+def placed(*offsets: tuple[int, int]) -> bytes:
+    """A safetensors file whose tensors lie at these offsets."""
+    table = {f"t{at}": {"dtype": "BF16", "shape": [100], "data_offsets": at} for at in offsets}
+    text = json.dumps(table).encode()
+    return len(text).to_bytes(8, "little") + text + bytes(max(end for _, end in offsets))
+
+
 THREE = numbered(range(1, 4))
 BIN = numbered(range(1, 4), "pytorch_model-{:05}-of-00003.bin", torch_file())
 
@@ -62,6 +69,12 @@ BIN = numbered(range(1, 4), "pytorch_model-{:05}-of-00003.bin", torch_file())
         {INDEX: index(THREE, total_size=141_107_412_992), **THREE},  # of the original, before it was quantized
         {INDEX: index(BIN), "model.safetensors": SHARD},  # engines differ on an index beside this name
         {INDEX: index(THREE), **BIN},
+        {INDEX: index(THREE), **THREE, "left-over.safetensors": SHARD[:20]},
+        {
+            "model.safetensors": safetensors(
+                {"a": ("F32", [2, 3], 24), "empty": ("F8_E4M3", [0], 0), "b": ("F4", [3], 2)}
+            )
+        },
         {INDEX: index(THREE), **numbered(range(1, 3), "model-{:05}-of-00002.safetensors")},  # from an earlier export
         {"pytorch_model.bin.index.json": index(BIN), **BIN},
         {INDEX: index(numbered(range(1, 2))), **numbered(range(1, 2))},
@@ -119,6 +132,10 @@ def test_missing_files_are_named(files: Files, problem: str) -> None:
         ("a.safetensors", SHARD[:20], "it has no safetensors header, or is cut"),
         ("a.safetensors", b"", "it has no safetensors header, or is cut"),
         ("a.safetensors", safetensors({}), "it holds no tensors"),
+        ("a.safetensors", safetensors({"a": ("BF16", [100], 100)}), "a has 100 bytes, and its shape needs 200"),
+        ("a.safetensors", placed((0, 200), (100, 300)), "two of its tensors overlap"),
+        ("a.safetensors", placed((0, 200), (202, 402)), "there is a gap between its tensors"),
+        ("a.safetensors", placed((2, 202)), "there is a gap between its tensors"),
         ("a.gguf", GGUF[:-1], f"it has {len(GGUF) - 1:,} bytes, and its header describes {len(GGUF):,}"),
         ("a.gguf", GGUF[:60], "its header is cut, or longer than any"),
         ("a.gguf", gguf({"general.alignment": "wide"}, {}), "its general.alignment is 'wide'"),
