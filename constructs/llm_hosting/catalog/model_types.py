@@ -8,11 +8,14 @@ from typing import Any
 
 from .models import ModelShape
 
+_OLDEST = "4.41.0"  # of the versions that the file tells apart
 
-def first_transformers(shape: ModelShape, *, with_vllm: bool) -> Iterator[tuple[str, str]]:
+
+def first_transformers(shape: ModelShape, server: str) -> Iterator[tuple[str, str]]:
     """Yield each model_type that transformers looks up to read the model's config.json, and the first version with it.
 
-    Types that are not known are left out, and with vLLM those that it reads by itself.
+    Left out: types that are not known, those of the oldest version, which may be older, and those that the server
+    reads by itself. server: `vllm`, `sglang`, `tgi` or another.
     """
     whole = shape.wrapper or shape.model_type
     if whole is None:
@@ -20,8 +23,9 @@ def first_transformers(shape: ModelShape, *, with_vllm: bool) -> Iterator[tuple[
     facts = _facts()
     looked_up = (whole, shape.model_type) if whole in facts["names_its_part"] else (whole,)
     for name in filter(None, looked_up):
-        if name in facts["since"] and not (with_vllm and name in facts["vllm"]):
-            yield name, facts["since"][name]
+        since = facts["since"].get(name, _OLDEST)
+        if since != _OLDEST and name not in facts.get(server, ()):
+            yield name, since
 
 
 @cache

@@ -17,13 +17,13 @@ _OVERRIDES = ("HF_OVERRIDES", "CONFIG_FORMAT", "HF_CONFIG_PATH")  # other settin
 def model_type_is_known(resolution: Resolution) -> Iterator[Finding]:
     """transformers refuses a config.json whose model_type is newer than it, so the engine ends (transformers#36709).
 
-    vLLM has classes of its own for some types. A model that brings its own class is read by that.
+    vLLM, SGLang and TGI have classes of their own for some types. A model that brings its own class is read by that.
     """
     container = resolution.container
     shape, transformers = container.shape, container.version.transformers if container.version else None
     if shape is None or transformers is None or reason_against(container) or not _reads_config(container):
         return
-    for name, since in first_transformers(shape, with_vllm=container.runs_vllm):
+    for name, since in first_transformers(shape, "vllm" if container.runs_vllm else container.server):
         if is_before(transformers, since):
             yield Finding(
                 "serving.version",
