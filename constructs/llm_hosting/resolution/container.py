@@ -24,6 +24,7 @@ _VLLM_BY_ITSELF_FROM = "0.33"  # in LMI; without a rolling batch transformers co
 _VLLM_IN_LMI = "djl_python.lmi_vllm.vllm_async_service"
 _NAME_IN_LMI = "lmi"  # the name under which it serves by default
 _TGI_SPLITS_ALL_FROM = "3"  # by transformers' own plans for tensor parallelism
+_NEWEST = (None, "main")  # revisions on the Hub
 COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
@@ -232,7 +233,12 @@ class Container:
     @property
     def knows_commit(self) -> bool:
         """Whether the facts belong to the commit that is loaded; the catalog has the facts of the newest commit."""
-        return bool(self.lock) or self.revision is None
+        return bool(self.lock) or self.revision in _NEWEST
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether the newest commit is loaded, to which the versions belong that the catalog says the model needs."""
+        return (self.lock.revision if self.lock else self.revision) in _NEWEST
 
     @property
     def is_mixture(self) -> bool:

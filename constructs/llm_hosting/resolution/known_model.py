@@ -10,16 +10,13 @@ _FORMAT = {"quantization", "quantization_block", "quant_method"}
 
 
 def known_shape(model_id: str, lock: ModelLock | None) -> ModelShape | None:
-    """Return each fact from the model's lock, else from the catalog's row of this id; None = there is neither.
-
-    The versions that the row needs are those of the newest commit, so a lock of a pinned revision goes without.
-    """
+    """Return each fact from the model's lock, else from the catalog's row of this id; None = there is neither."""
     row = model_shape(model_id)
     if lock is None or lock.model_id != model_id:
         return row
     if row is None:
         return lock.shape
-    kept = ({"needs"} if lock.revision else set()) | (_FORMAT if _is_plain(lock.shape) else set())
+    kept = _FORMAT if _is_plain(lock.shape) else set()
     missing = [name for name, fact in vars(lock.shape).items() if fact in (None, "", {}) and name not in kept]
     return replace(lock.shape, **{name: getattr(row, name) for name in missing})
 

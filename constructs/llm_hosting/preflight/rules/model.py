@@ -34,6 +34,8 @@ _CONSENT = {
 }
 _CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
+_STRETCHES = re.compile(r"LONG_MAX_MODEL_LEN|LONGER_CONTEXT_LEN|ROPE|OVERRIDES|MODEL_OVERRIDE_ARGS")
+_PLAIN_ROPE = (None, "default", "llama3")  # whose context is max_position_embeddings
 # Classes that do not generate text: vision, audio, embedding, classification.
 _NOT_OF_TEXT = re.compile(
     r"^(XLM|Distil|Modern)?(Bert|Roberta|RoBERTa)\w*|^(MistralModel|Gemma3TextModel|Whisper\w*)|\w+For(\w+Classification|QuestionAnswering)"
@@ -85,7 +87,10 @@ def support_is_known(resolution: Resolution) -> Iterator[Finding]:
         problem = f"the form of {container.packing!r} in the model's files is not in the catalog, so memory is "
         problem += f"estimated by the size of the files, and whether {container.engine} runs it is not checked"
         yield Finding("model.quantization", problem, f"look at the files of {container.model_id}")
-    elif library and shape and shape.architecture not in library.known and reason_against(container) is None:
+    elif (reason := reason_against(container, as_newest=True)) and reason_against(container) is None:
+        problem = f"needs another version at its newest commit ({reason}); whether this one needs it, too, is not known"
+        yield Finding("model.revision", f"{container.model_id} {problem}", "use that version, or try this one")
+    elif library and shape and shape.architecture not in library.known and reason is None:
         problem = f"whether {container.engine} runs {shape.architecture or 'a model that names no architecture'} is "
         problem += "not in the catalog"
         yield Finding("serving.engine", problem, "look it up in the engine's list of models")
@@ -165,11 +170,16 @@ def model_generates_text(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def length_fits_model(resolution: Resolution) -> Iterator[Finding]:
-    """vLLM refuses a context longer than the model's own, unless told to stretch it; Neuron can't compile one."""
+    """vLLM and SGLang refuse a context longer than the model's own, unless told to stretch it; Neuron compiles none.
+
+    SGLang: _derive_context_length in model_config.py, which computes another length than vLLM for some types of
+    rope_scaling.
+    """
     container = resolution.container
     context = container.shape.context if container.shape else None
-    is_stretched = any(re.search(r"LONG_MAX_MODEL_LEN|ROPE|OVERRIDES", name) for name in container.environment)
-    is_bound = (container.runs_vllm and not is_stretched) or container.engine in ("lmi-neuronx", "tgi-neuronx")
+    is_stretched = any(_STRETCHES.search(name) for name in container.environment)
+    compares = container.runs_vllm or _is_bound_by_sglang(container)
+    is_bound = (compares and not is_stretched) or container.engine in ("lmi-neuronx", "tgi-neuronx")
     if is_bound and context and (container.max_model_len or 0) > context:
         problem = f"{container.max_model_len:,} is more than the {context:,} tokens of {container.model_id}"
         yield Finding("serving.max_model_len", problem, f"use {context} or less")
@@ -277,15 +287,25 @@ def hub_id_is_no_address(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(f"serving.environment.{name}", problem, "use model.id instead")
 
 
-def reason_against(container: Container) -> str | None:
-    """Return why the computing library does not run the model; None = it does, or public facts do not say."""
+def _is_bound_by_sglang(container: Container) -> bool:
+    """Whether SGLang compares with the same context; types of rope_scaling may be nested for layers with a window."""
+    shape = container.shape
+    return container.engine == "sglang" and shape is not None and not shape.sliding_window and shape.rope in _PLAIN_ROPE
+
+
+def reason_against(container: Container, *, as_newest: bool = False) -> str | None:
+    """Return why the computing library does not run the model; None = it does, or public facts do not say.
+
+    as_newest: take the model at its newest commit, whatever the revision is.
+    """
     library = container.library
     names_another = any("architectures" in container.environment.get(name, "") for name in _OVERRIDES)
     if container.shape is None or library is None or names_another or _embeds(container):
         return None
     # The needs of a model may have changed with its files: an older revision needs less.
     shape = container.shape
-    needs, rope = (shape.needs, shape.rope) if container.knows_commit else ({}, None)
+    needs = shape.needs if as_newest or container.is_newest else {}
+    rope = shape.rope if container.knows_commit else None
     return library.reason_against(shape.architecture, needs, rope)
 
 

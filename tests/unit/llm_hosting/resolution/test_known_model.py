@@ -50,11 +50,12 @@ def known(shape: ModelShape) -> dict[str, Any]:
     }
 
 
-@given(st.sampled_from(SHAPES), st.data())
-def test_lock_and_row_never_know_less_than_the_row(row: ModelShape, data: st.DataObject) -> None:
+@given(st.sampled_from(SHAPES), st.sampled_from([None, "main", PINNED]), st.data())
+def test_lock_and_row_never_know_less_than_the_row(row: ModelShape, revision: str | None, data: st.DataObject) -> None:
     facts = known(row)
     locked = data.draw(st.sets(st.sampled_from(sorted(facts.keys() - {"needs"}))))
-    found = known_shape(row.ids[0], lock_with(row.ids[0], {name: facts[name] for name in locked}))
+    lock = lock_with(row.ids[0], {"revision": revision, **{name: facts[name] for name in locked}})
+    found = known_shape(row.ids[0], lock)
     assert found is not None
     assert known(found) == facts
 
@@ -84,10 +85,12 @@ def test_plain_files_under_the_id_of_a_quantized_model_stay_plain() -> None:
 
 
 def test_an_older_revision_may_need_less_than_the_row() -> None:
-    lock = lock_with("mistralai/Mixtral-8x7B-v0.1", {"revision": PINNED})
-    found = known_shape("mistralai/Mixtral-8x7B-v0.1", lock)
-    assert found
-    assert found.needs == {}
+    model = {"id": "mistralai/Mixtral-8x7B-v0.1", "revision": PINNED}
+    facts = {"architecture": "MixtralForCausalLM", "parameters_in_billions": 46.7, "revision": PINNED}
+    changes = {"model": model, "serving": {"engine": "tgi", "version": "1.3.1"}, "lock": facts}
+    found = {(each.rule, each.level) for each in findings({**changes, "hosting": {"instance_type": "ml.p4d.24xlarge"}})}
+    assert ("support-is-known", "unknown") in found
+    assert "error" not in {level for _, level in found}
 
 
 def test_a_lock_of_another_model_says_nothing() -> None:
