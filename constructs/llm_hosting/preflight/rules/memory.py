@@ -20,6 +20,7 @@ from .suitable_type import (
 )
 
 TGI_TOKENS = ("MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS")
+_STATIC_SHARE = "SM_SGLANG_MEM_FRACTION_STATIC"
 _ROOT_DISK_IN_GB = 30
 _MORE_MEMORY = f"a type with more memory{SUCH_AS}"
 
@@ -137,11 +138,31 @@ def answer_fits_context(resolution: Resolution) -> Iterator[Finding]:
 @error
 def memory_share_is_possible(resolution: Resolution) -> Iterator[Finding]:
     """An engine can take more than nothing and at most all of an accelerator's memory."""
-    for name in UTILIZATIONS:
+    for name in (*UTILIZATIONS, _STATIC_SHARE):
         share = resolution.container.number(name)
         if share is not None and not 0 < share <= 1:
             problem = f"{share:g} is not a share of the memory"
             yield Finding(f"serving.environment.{name}", problem, "use more than 0 and at most 1")
+
+
+@error
+def static_share_holds_weights(resolution: Resolution) -> Iterator[Finding]:
+    """SGLang ends at its start if its static share of an accelerator's memory leaves nothing beside the weights.
+
+    That share holds weights and KV cache ("Not enough memory. Please try to increase --mem-fraction-static."). What a
+    step needs lies outside.
+    """
+    container = resolution.container
+    share = container.number(_STATIC_SHARE)
+    for placement in resolution.placements if container.engine == "sglang" and share and share <= 1 else ():
+        need = placement.memory
+        if need.weights is not None and share * need.visible <= need.weights <= need.visible:
+            yield Finding(
+                f"serving.environment.{_STATIC_SHARE}",
+                f"{share:g} of the memory of {placement.instance.type} is {in_gb(share * need.visible)}, and the "
+                f"weights of {container.model_id} need {in_gb(need.weights)} of it",
+                f"use more, or remove it, or use {_MORE_MEMORY}",
+            )
 
 
 @error
@@ -201,10 +222,11 @@ def _too_long(placement: Placement, per_token: float) -> Finding:
     ways = [f"{fitting} or less"] if fitting else []
     ways += ["fewer requests at once"] if each else []
     ways.append(_MORE_MEMORY)
+    needed, free = unlike_in_gb(tokens * per_token, left)
     return Finding(
         "serving.max_model_len",
-        f"{each}{tokens // requests:,}{unset} tokens need {in_gb(tokens * per_token)} of KV cache on each accelerator "
-        f"of {placement.instance.type}, where {in_gb(left)} is left beside the weights",
+        f"{each}{tokens // requests:,}{unset} tokens need {needed} of KV cache on each accelerator "
+        f"of {placement.instance.type}, where {free} is left beside the weights",
         f"use {', or '.join(ways)}",
     )
 
@@ -215,11 +237,12 @@ def _too_many(placement: Placement, *, barely: bool = False) -> Finding:
     unset = "" if container.max_batch_size else " (not set, so the engine's default)"
     ways = [f"{2 ** int(math.log2(most))} or less"] if most >= 1 else []
     ways += [] if barely else [_MORE_MEMORY]
+    needed, free = unlike_in_gb(requests * need.per_running_request, max(0, need.left_for_cache or 0))
     return Finding(
         "serving.max_batch_size",
-        f"{requests:,}{unset} requests at once need {in_gb(requests * need.per_running_request)} for the recurrent "
-        f"state of {container.model_id} on each accelerator of {placement.instance.type}, where "
-        f"{'at most ' if barely else ''}{in_gb(max(0, need.left_for_cache or 0))} is left beside the weights",
+        f"{requests:,}{unset} requests at once need {needed} for the recurrent state of {container.model_id} on each "
+        f"accelerator of {placement.instance.type}, where {'at most ' if barely else ''}{free} is left beside the "
+        "weights",
         f"use {', or '.join(ways)}",
     )
 
@@ -271,6 +294,12 @@ def _more_degree(placement: Placement) -> list[str]:
         return ["a higher serving.tensor_parallel_degree"]
     has_experts = container.is_mixture and (container.runs_vllm or container.engine == "sglang")
     return ["expert parallelism"] if fitting and has_experts else []
+
+
+def unlike_in_gb(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers of bytes for people, with as many digits as tell them apart, at most three."""
+    digits = next((count for count in (1, 2) if f"{one / GB:.{count}f}" != f"{other / GB:.{count}f}"), 3)
+    return f"{one / GB:.{digits}f} GB", f"{other / GB:.{digits}f} GB"
 
 
 def _rounded(tokens: int) -> int:

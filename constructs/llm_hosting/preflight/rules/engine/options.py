@@ -1,6 +1,7 @@
 """Rules over the options of single engines: by version, and limits that contradict each other."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -59,6 +60,8 @@ _BATCHED_TOKENS = (
     "OPTION_MAX_NUM_BATCHED_TOKENS",
     "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
 )
+_LARGE_GPU_IN_MIB, _LARGE_STEP, _USUAL_STEP = 70 * 1024, 8192, 2048
+_CHANGES_BATCHED_TOKENS = re.compile(r"BATCHED_TOKENS|PERFORMANCE_MODE|DATA_PARALLEL|ALL2ALL|SM_VLLM_CONFIG")
 
 
 @error
@@ -166,8 +169,12 @@ def batch_fits_compilation(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def batched_tokens_fit_requests(resolution: Resolution) -> Iterator[Finding]:
-    """A vLLM that can't split prompts ends if a step may have fewer tokens than a prompt (its config.py)."""
+    """vLLM ends if a step may have fewer tokens than requests run together, or than a prompt that it can't split.
+
+    SchedulerConfig in its config.py; get_batch_defaults in arg_utils.py.
+    """
     container = resolution.container
+    yield from _more_requests_than_tokens(resolution)
     passes = container.server != "djl" or container.passes_options_on
     names = _BATCHED_TOKENS if passes else _BATCHED_TOKENS[:1]
     name = next((name for name in names if container.number(name)), "")
@@ -178,6 +185,24 @@ def batched_tokens_fit_requests(resolution: Resolution) -> Iterator[Finding]:
         )
         problem = f"{tokens:,.0f} is less than the {needed}, so vLLM {container.vllm} ends at its start"
         yield Finding(f"serving.environment.{name}", problem, f"use {max(prompt, batch)} or more, or remove it")
+
+
+def _more_requests_than_tokens(resolution: Resolution) -> Iterator[Finding]:
+    """Compare with the tokens that vLLM's own server takes by default; a model with images may have more."""
+    container = resolution.container
+    shape, batch = container.shape, container.max_batch_size or 0
+    is_told = any(_CHANGES_BATCHED_TOKENS.search(name) for name in container.environment)
+    if container.engine != "vllm" or shape is None or "ForCausalLM" not in shape.architecture or is_told:
+        return
+    for placement in resolution.placements:
+        instance = placement.instance
+        is_large = (instance.accelerator_memory_in_mib or 0) >= _LARGE_GPU_IN_MIB
+        tokens = _LARGE_STEP if is_large and "A100" not in (instance.accelerator or "") else _USUAL_STEP
+        if instance.kind == "gpu" and batch > max(tokens, whole_prompt_in_tokens(container)):
+            problem = f"{batch:,} is more than the {tokens:,} tokens of a step, vLLM's default on {instance.type}"
+            fix = f"use {tokens} or less, or set SM_VLLM_MAX_NUM_BATCHED_TOKENS to {batch} or more"
+            yield Finding("serving.max_batch_size", problem, fix)
+            return
 
 
 @error
