@@ -35,7 +35,7 @@ from slipway.locking.model_files import (
     UnreadableModelError,
     read_json,
 )
-from slipway.locking.text_files import has_chat_template, has_tokenizer
+from slipway.locking.text_files import broken_vocabulary, has_chat_template, has_tokenizer
 from slipway.locking.weights import Weights, weights_in
 from slipway.shared.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
@@ -111,6 +111,11 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     will_be_staged = model.source == HUB and deployment.model.weights is not None
     beside = [file.path for file in (files if will_be_staged else model.files)]
     tokenizer, generation = _beside(model, _TOKENIZER, beside), _beside(model, _GENERATION, beside) or {}
+    sizes_beside = {name: listed[name].size for name in beside}
+    vocabulary = broken_vocabulary(model, sizes_beside)
+    if vocabulary:
+        print(vocabulary[1], file=sys.stderr)
+    unreadable = [_TOKENIZER] if tokenizer is None else [vocabulary[0]] if vocabulary else []
     if any(file.path.endswith(".gguf") for file in loaded):
         metadata, parameters = _of_gguf(model, [file for file in loaded if file.path.endswith(".gguf")])
         facts, packing, sizes = facts_of_gguf(metadata), None, None
@@ -121,7 +126,8 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     elif config:
         facts, packing, sizes = _facts(model, config, loaded)
     else:
-        raise UnreadableModelError(f"{model.place} has no config.json or params.json, so nothing can be read from it.")
+        lacks = "says nothing in its config.json" if "config.json" in listed else "has no config.json or params.json"
+        raise UnreadableModelError(f"{model.place} {lacks}, so nothing can be read from it.")
     kind, wrapper = model_types(config)
     facts |= {
         "weights_in_gb": round(sum(file.size for file in loaded) / 1e9, 3),
@@ -137,6 +143,7 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         **model.about,
         "tokenizer": has_tokenizer(beside, metadata),
         "chat_template": None if tokenizer is None else has_chat_template(beside, tokenizer, metadata),
+        "unreadable": unreadable,
         "custom_code": "auto_map" in config or "auto_map" in (tokenizer or {}),
         "model_type": kind,
         "wrapper": wrapper,
@@ -207,7 +214,7 @@ def _beside(model: ModelFiles, name: str, beside: Sequence[str]) -> dict[str, An
     """Read a file that says nothing of the model's size; None = it is broken, which is printed."""
     try:
         return read_json(model, name) if name in beside else {}
-    except UnreadableModelError as error:
+    except (BrokenWeightsError, UnreadableModelError) as error:
         print(f"{error} The engine may end at its start.", file=sys.stderr)
         return None
 

@@ -127,20 +127,24 @@ class FolderFiles:
 
 
 def read_json(model: ModelFiles, path: str) -> dict[str, Any]:
-    """Read a file that holds a JSON object, without control characters; empty = there is no file.
+    """Read a file that holds a JSON object, without control characters; an empty object = there is no file.
 
     Raises UnreadableModelError, BrokenWeightsError and the errors of `read`.
     """
-    size = next((file.size for file in model.files if file.path == path), 0)
-    if not size:
+    size = next((file.size for file in model.files if file.path == path), None)
+    if size is None:
         return {}
+    if not size:
+        raise UnreadableModelError(f"{path} of {model.place} is empty.")
     if size > _LARGEST_JSON_IN_BYTES:
         raise UnreadableModelError(f"{path} of {model.place} has {size:,} bytes, too much for a file of settings.")
     text = model.read(path, 0, size)
     demand_no_disguise(model, path, text)
     try:
         content = printable(json.loads(text))
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UnreadableModelError(f"{path} of {model.place} nests its settings deeper than any model.") from None
+    except ValueError as error:
         raise UnreadableModelError(f"{path} of {model.place} is not JSON: {error}.") from None
     if not isinstance(content, dict):
         raise UnreadableModelError(f"{path} of {model.place} must hold a JSON object, not {type(content).__name__}.")

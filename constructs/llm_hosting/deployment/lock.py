@@ -32,6 +32,7 @@ class ModelLock:
     files: size in bytes and checksum, by path or for all shards of a model together.
     has_own_code: code lies beside the weights, for libraries that have none for the model.
     has_tokenizer: None = the lock does not say.
+    unreadable: files of the tokenizer that are empty, cut or not what their name says.
     """
 
     model_id: str
@@ -43,6 +44,7 @@ class ModelLock:
     files: Mapping[str, Annotated[str, Field(pattern=r"^\d+ ")]]
     has_own_code: bool
     has_tokenizer: bool | None
+    unreadable: tuple[str, ...] = ()
 
 
 @cache
@@ -85,6 +87,7 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         "files": content.get("files") or {},
         "has_own_code": content.get("custom_code") or False,
         "has_tokenizer": content.get("tokenizer"),
+        "unreadable": content.get("unreadable") or [],
     }
     try:
         return _lock().validate_json(json.dumps(lock), strict=True)

@@ -44,7 +44,9 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     del unknown["ids"], unknown["source"]
     given = {**unknown, "architecture": "", **facts}
     beside: Changes = {
-        name: given.pop(name) for name in ("custom_code", "tokenizer", "chat_template", "revision") if name in given
+        name: given.pop(name)
+        for name in ("custom_code", "tokenizer", "unreadable", "chat_template", "revision")
+        if name in given
     }
     content = {**beside, "commit": "0" * 40, "source": HUB, "facts": given}
     return read_lock(json.dumps({"version": VERSION, "model": model_id, **content}), "tuned.lock.json")

@@ -20,6 +20,7 @@ _MODES_OF_TRANSFORMERS = (
 _WITHOUT_TEMPLATES = ("tgi", "sglang", "transformers")  # servers without templates of their own
 # Earlier transformers has a template for each class of tokenizers; vLLM needs 4.44 from 0.6 on.
 _TRANSFORMERS_WITHOUT_TEMPLATES_FROM, _IN_VLLM_FROM = "4.44", "0.6"
+_MISTRALS_OWN = "tekken.json"  # engines with mistral-common read this file alone
 _TEXT = "text"  # the beginning of all tasks of the toolkit that need a tokenizer
 
 
@@ -38,6 +39,24 @@ def tokenizer_is_there(resolution: Resolution) -> Iterator[Finding]:
             "add the tokenizer's files of the model that it was made from, such as tokenizer.json and "
             "tokenizer_config.json, and run `slipway lock <name>`",
         )
+
+
+@error
+def tokenizer_is_whole(resolution: Resolution) -> Iterator[Finding]:
+    """An engine that reads the tokenizer ends at its start if the file is empty, cut, or a git-lfs pointer."""
+    container, lock = resolution.container, resolution.container.lock
+    reads_another = container.may_have_own_code or container.server == "llama-cpp" or _names_tokenizer(container)
+    is_of_text = container.server != "huggingface" or container.environment.get("HF_TASK", _TEXT).startswith(_TEXT)
+    if lock is None or not lock.unreadable or reads_another or not is_of_text or _names_mode(container):
+        return
+    file = lock.unreadable[0]
+    if _MISTRALS_OWN in lock.files and file != _MISTRALS_OWN:
+        return
+    yield Finding(
+        "model.id",
+        f"{file} of {lock.model_id!r} can't be read ({lock.shape.source}): it is empty, cut, or another thing",
+        "copy or upload that file again, and run `slipway lock <name>`",
+    )
 
 
 @warning
@@ -66,6 +85,11 @@ def chats_have_a_template(resolution: Resolution) -> Iterator[Finding]:
 def _names_tokenizer(container: Container) -> bool:
     """Whether a variable names another tokenizer, or switches the tokenizer off."""
     return any(value and _NAMES_TOKENIZER.search(name) for name, value in container.environment.items())
+
+
+def _names_mode(container: Container) -> bool:
+    """Whether a variable names a library of tokenizers, which may read other files."""
+    return any(value and name.endswith("TOKENIZER_MODE") for name, value in container.environment.items())
 
 
 def _names_template(container: Container) -> bool:

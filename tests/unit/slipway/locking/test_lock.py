@@ -211,6 +211,52 @@ def test_a_broken_file_beside_the_weights_is_told_and_the_model_is_locked(
     assert "The engine may end at its start." in said
 
 
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("tokenizer.json", b""),
+        ("tokenizer.json", b'{"model": {"vocab": {"a": 0, "b'),
+        ("tokenizer.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"),
+        ("tokenizer.model", b"<!DOCTYPE html><html>"),
+        ("tokenizer_config.json", b""),
+        ("tokenizer_config.json", b"{oops"),
+        ("tokenizer_config.json", b"version https://git-lfs.github.com/spec/v1\n"),
+    ],
+)
+def test_check_names_a_tokenizer_that_is_not_whole(
+    hub: HubServer, deployment: Path, name: str, body: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(files() | {name: body})
+    assert locked(deployment)["unreadable"] == [name]
+    assert capsys.readouterr().err.startswith(f"{name} of {MODEL}")
+    report = check(deployment, []).report
+    assert (report.verdict, report.findings[0].rule) == ("refused", "tokenizer-is-whole")
+    assert report.findings[0].message.startswith(f"{name} of ")
+
+
+def test_a_lock_from_before_says_nothing_of_unreadable_files(hub: HubServer, deployment: Path) -> None:
+    content = locked(deployment)
+    del content["unreadable"]
+    deployment.with_suffix(".lock.json").write_text(json.dumps(content))
+    assert check(deployment, []).report.verdict == "ready"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", f"config.json of {MODEL} at {{}} is empty."),
+        (b"{}", f"{MODEL} at {{}} says nothing in its config.json, so nothing can be read from it."),
+        (b"[" * 100_000, f"config.json of {MODEL} at {{}} nests its settings deeper than any model."),
+    ],
+)
+def test_a_configuration_that_says_nothing_is_called_so(
+    hub: HubServer, deployment: Path, body: bytes, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.push(files() | {"config.json": body})
+    assert lock.run(str(deployment), deployment.parent) == 2
+    assert capsys.readouterr().err == f"{says.format(hub.main)}\n"
+
+
 def test_control_characters_of_a_configuration_reach_neither_lock_nor_terminal(
     hub: HubServer, deployment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -320,6 +366,7 @@ def test_a_repository_of_gguf_files_says_what_their_header_holds(hub: HubServer,
         (None, {"tekken.json": b"{}"}, (True, True)),  # mistral-common writes chats by code
         (None, {"spiece.model": b"\0"}, (True, False)),
         (None, {"original/tokenizer.model": b"\0"}, (False, False)),
+        (None, {"special_tokens_map.json": b"{}", "added_tokens.json": b"{}"}, (False, False)),
     ],
 )
 def test_a_lock_says_whether_there_are_tokenizer_and_chat_template(
