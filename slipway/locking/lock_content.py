@@ -101,6 +101,8 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     adapter = read_json(model, "adapter_config.json")
     if "model_index.json" in listed and "config.json" not in listed:
         raise UnreadableModelError(f"{model.place} is a pipeline of diffusers, not one model that generates text.")
+    if not any(file.path.endswith(WEIGHTS) for file in model.files):
+        raise UnreadableModelError(f"{model.place} holds no weights ({', '.join(f'*{end}' for end in WEIGHTS)}).")
     files = select(model.files, deployment.model.files or _named_file(deployment), deployment.serving.engine)
     loaded = [file for file in files if file.path.endswith(WEIGHTS) and not file.path.startswith("adapter_")]
     if adapter and not loaded:
@@ -272,7 +274,7 @@ def _active(known: int, in_experts: int, config: Mapping[str, Any], facts: Mappi
     The names of tensors tell the experts, those of layers that predict further tokens included; else config.json does.
     """
     experts, used = facts["experts"], facts["experts_per_token"]
-    if experts and used and in_experts:
+    if isinstance(experts, int) and isinstance(used, int) and in_experts:
         return known - in_experts + in_experts * used // experts
     share = active_share(config)
     return known - share[0] + share[1] if share and share[0] < known else None

@@ -62,7 +62,7 @@ def facts_of(config: Config) -> dict[str, Any]:
     heads, hidden = number(text, *HEADS), number(text, *HIDDEN)
     experts, used = _experts(text) or (None, None)
     return {
-        "architecture": str(named[0]) if isinstance(named, list) and named else "",
+        "architecture": named[0] if isinstance(named, list) and named and isinstance(named[0], str) else "",
         "layers": _layers_with_cache(text),
         "heads": heads,
         "kv_heads": _kv_heads(text, heads),
@@ -105,7 +105,8 @@ def quantization_of(config: Config) -> tuple[str | None, int | None, str | None]
     bits = first(quantized, "bits", "w_bit")
     if known in ("awq", "gptq") and bits not in (None, 4):
         known = ""
-    return (known, block, None) if known else (None, block, method or "unnamed")
+    of_bits = f" with {bits} bits" if isinstance(bits, int) and method in ("awq", "gptq") else ""
+    return (known, block, None) if known else (None, block, f"{method}{of_bits}" or "unnamed")
 
 
 def settings_of(config: Config, *names: str) -> Config:
@@ -199,8 +200,8 @@ def _lists_by_layer(part: Config, *, may_repeat: bool) -> Config:
     Entries beyond the last layer are of layers that predict further tokens (Step 3.5). transformers refuses a list
     that is too short (validate_layer_type); a class of the model's own may repeat it.
     """
-    layers, lists = number(part, *LAYERS), dict[str, Any]()
-    for name in _LISTS_BY_LAYER if layers and layers <= _MOST_LAYERS else ():
+    layers, lists = number(part, *LAYERS) or 0, dict[str, Any]()
+    for name in _LISTS_BY_LAYER if 0 < layers <= _MOST_LAYERS else ():
         kinds = part.get(name)
         if not isinstance(kinds, list) or not kinds:
             continue

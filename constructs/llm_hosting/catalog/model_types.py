@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .models import ModelShape
+from .versions import is_before
 
 _OLDEST = "4.41.0"  # of the versions that the file tells apart
 
@@ -26,6 +27,16 @@ def first_transformers(shape: ModelShape, server: str) -> Iterator[tuple[str, st
         since = facts["since"].get(name, _OLDEST)
         if since != _OLDEST and name not in facts.get(server, ()):
             yield name, since
+
+
+def knows_type(name: str, server: str, transformers: str | None) -> bool:
+    """Whether a config.json of this model_type can be read without code of the model's own.
+
+    server: as above. transformers: its version; None = any.
+    """
+    since = _facts()["since"].get(name)
+    reads_itself = name in _facts().get(server, ())
+    return reads_itself or since == _OLDEST or (since is not None and not is_before(transformers, since))
 
 
 @cache

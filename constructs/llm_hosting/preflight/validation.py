@@ -28,6 +28,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     memory,
     model,
     quantization,
+    remote_code,
     requirements,
     timing,
     tokenizer,

@@ -30,8 +30,8 @@ _LEAST_OVERHEAD = 0.4 * GB
 _GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
 _NAMES_FILE = re.compile(r"_(HF_FILE|MODEL)$")
 _KEEPS_PARTS = re.compile(r"_(N_)?CPU_MOE$|_OVERRIDE_TENSOR")
-_ALL_LAYERS = 999  # the catalog's constant
-_GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
+ALL_LAYERS = 999  # the catalog's constant
+GPU_LAYERS = ("SM_LLAMA_CPP_N_GPU_LAYERS", "SM_LLAMACPP_N_GPU_LAYERS")
 _ON_HOST = ("OPTION_CPU_OFFLOAD_GB", "SM_VLLM_CPU_OFFLOAD_GB", "SM_SGLANG_CPU_OFFLOAD_GB")
 _MXFP4_PADDING = 1.085  # gpt-oss-120b: 65.97 GiB in memory (vllm#23278)
 _LATENT = ("DeepseekV2", "DeepseekV3", "GlmMoeDsa", "Glm4MoeLite", "KimiK25", "KimiVL", "MistralLarge3")
@@ -256,10 +256,10 @@ def _share_on_gpus(container: Container, instance: InstanceType) -> float | None
         return 1
     if any(_KEEPS_PARTS.search(name) for name in container.environment):
         return None
-    kept, layers = container.number(*_GPU_LAYERS), container.shape.layers if container.shape else None
+    kept, layers = container.number(*GPU_LAYERS), container.shape.layers if container.shape else None
     if kept is None:
         return None
-    return min(1.0, kept / layers) if layers else {0: 0.0, _ALL_LAYERS: 1.0}.get(int(kept))
+    return min(1.0, kept / layers) if layers else {0: 0.0, ALL_LAYERS: 1.0}.get(int(kept))
 
 
 def type_in_memory(container: Container, instance: InstanceType) -> str:

@@ -65,7 +65,8 @@ def context_fits_memory(resolution: Resolution) -> Iterator[Finding]:
     """vLLM ends at its start if the KV cache can't hold one request of the greatest length.
 
     Layers with a window are left out, because they keep at most their window. A model compiled for Neuron reserves
-    that memory for every request of the batch.
+    that memory for every request of the batch. llama.cpp sets the context that the file states aside, for all slots
+    together.
     """
     for placement in resolution.placements:
         if not _holds_context(placement, placement.memory.least_per_token):
@@ -153,8 +154,8 @@ def static_share_holds_weights(resolution: Resolution) -> Iterator[Finding]:
     step needs lies outside.
     """
     container = resolution.container
-    share = container.number(_STATIC_SHARE)
-    for placement in resolution.placements if container.engine == "sglang" and share and share <= 1 else ():
+    share = container.number(_STATIC_SHARE) or 1.0
+    for placement in resolution.placements if container.engine == "sglang" and share < 1 else ():
         need = placement.memory
         if need.weights is not None and share * need.visible <= need.weights <= need.visible:
             yield Finding(

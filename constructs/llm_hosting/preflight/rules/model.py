@@ -11,28 +11,6 @@ from ...resolution.memory import GB, weights_in_files
 from ...resolution.variables import VARIABLE_ALIASES
 from .rule import error, note, unknown, warning
 
-# The repositories of these models hold code that transformers does not have.
-_OWN_CODE = {
-    "QWenLMHeadModel",
-    "Phi3SmallForCausalLM",
-    "ChatGLMModel",
-    "ChatGLMForConditionalGeneration",
-    "BaiChuanForCausalLM",
-    "BaichuanForCausalLM",
-    "InternLMForCausalLM",
-    "InternLM2ForCausalLM",
-    "XverseForCausalLM",
-    "InternVLChatModel",
-    "GPT2LMHeadCustomModel",
-}
-_CONSENT = {
-    "djl": "OPTION_TRUST_REMOTE_CODE",
-    "vllm": "SM_VLLM_TRUST_REMOTE_CODE",
-    "sglang": "SM_SGLANG_TRUST_REMOTE_CODE",
-    "tgi": "HF_MODEL_TRUST_REMOTE_CODE",
-    "huggingface": "HF_TRUST_REMOTE_CODE",
-}
-_CONSENT_BY_OTHER_NAMES = ("TRUST_REMOTE_CODE", "HF_TRUST_REMOTE_CODE")
 _OVERRIDES = ("OPTION_HF_OVERRIDES", "SM_VLLM_HF_OVERRIDES")  # of config.json, by vLLM
 _STRETCHES = re.compile(r"LONG_MAX_MODEL_LEN|LONGER_CONTEXT_LEN|ROPE|OVERRIDES|MODEL_OVERRIDE_ARGS")
 _PLAIN_ROPE = (None, "default", "llama3")  # whose context is max_position_embeddings
@@ -219,24 +197,6 @@ def gguf_needs_llama_cpp(resolution: Resolution) -> Iterator[Finding]:
             "model.id",
             f"{container.model_id!r} holds GGUF files; vLLM takes a single file, with the original model's tokenizer",
             "use llama-cpp, or the model that they were made from",
-        )
-
-
-@warning
-def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
-    """The container runs code from the model's repository only when told to."""
-    container = resolution.container
-    architecture, library = container.shape.architecture if container.shape else "", container.library
-    is_foreign = library is not None and architecture not in library.known | library.refused.keys()
-    runs_own = architecture in _OWN_CODE or (container.lock is not None and container.lock.has_own_code and is_foreign)
-    asks = container.server in ("djl", "vllm", "sglang", "huggingface") or container.is_left_to_transformers
-    names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
-    consents = any(container.environment.get(name, "").lower() in ("true", "1") for name in names)
-    if runs_own and asks and not consents:
-        yield Finding(
-            "serving.environment",
-            f"{container.model_id} brings code of its own, which the engine runs only with consent",
-            f"read that code, pin model.revision, and set {_CONSENT[container.server]} to 'true'",
         )
 
 

@@ -1,5 +1,6 @@
 """The instance type to use instead of a refused one: the same in all findings of a deployment."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ from ...catalog.instances import KINDS, InstanceType, types_for
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution, moved
-from ...resolution.memory import GB, weights_in_files
+from ...resolution.memory import ALL_LAYERS, GB, GPU_LAYERS, weights_in_files
 from ...resolution.recurrent_state import compares_blocks, requests_at_once
 from .own_rules import all_rules
 from .rule import Rule
@@ -18,6 +19,7 @@ NO_SECRET_YET = "gated-model-needs-token"  # a rule that does not depend on the 
 CLOSE = 0.92  # share of the available memory above which weights barely fit
 CLOSE_TO_BLOCKS = 1.4  # published numbers of blocks for recurrent states are 70 to 96 % of the estimate
 SYSTEM_IN_GB = 4  # 2 for Amazon Linux, 2 for torch on CPUs and its packages
+_CHANGES_LLAMA_CACHE = re.compile(r"CACHE_TYPE|KV_OFFLOAD|FIT|SPLIT_MODE|OVERRIDE_TENSOR|CPU_MOE|DEVICE")
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 
 
@@ -123,6 +125,8 @@ def lacks_disk(placement: Placement) -> bool:
 def tokens_needed_at_once(placement: Placement) -> int | None:
     """Return the tokens that an engine must hold at its start; None = it takes the length that fits, as TGI does."""
     container = placement.container
+    if container.server == "llama-cpp":
+        return container.max_model_len if _sets_all_aside(placement) else None
     if container.engine in ("lmi-neuronx", "tgi-neuronx"):
         return container.max_model_len and container.max_model_len * (container.max_batch_size or 1)
     checks = (
@@ -132,3 +136,12 @@ def tokens_needed_at_once(placement: Placement) -> int | None:
         and not is_before(container.vllm, _CHECKS_CONTEXT_FROM)
     )
     return placement.memory.context if checks else None
+
+
+def _sets_all_aside(placement: Placement) -> bool:
+    """Whether llama.cpp keeps the whole cache in 16 bits on GPUs: layers with a window keep less."""
+    container, shape = placement.container, placement.container.shape
+    is_plain = shape is not None and not shape.sliding_window
+    is_told = any(_CHANGES_LLAMA_CACHE.search(name) for name in container.environment)
+    has_all_layers = container.number(*GPU_LAYERS) == ALL_LAYERS
+    return is_plain and not is_told and placement.instance.kind == "gpu" and has_all_layers

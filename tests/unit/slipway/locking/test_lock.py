@@ -241,6 +241,16 @@ def test_a_lock_from_before_says_nothing_of_unreadable_files(hub: HubServer, dep
     assert check(deployment, []).report.verdict == "ready"
 
 
+def test_a_folder_without_weights_is_named(
+    deployment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    assert lock.run(str(deployment), tmp_path, folder) == 2
+    assert capsys.readouterr().err == f"{folder} holds no weights (*.safetensors, *.bin, *.pt, *.pth, *.gguf).\n"
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -124,6 +124,15 @@ def test_a_list_for_fewer_layers_is_no_configuration(name: str) -> None:
         facts_of({"num_hidden_layers": 36, name: SLIDING * 2})
 
 
+def test_a_format_with_other_bits_is_named_with_them() -> None:
+    given = {"quant_method": "gptq", "bits": 8, "group_size": 128}
+    assert quantization_of({"quantization_config": given}) == (None, 128, "gptq with 8 bits")
+
+
+def test_an_architecture_without_a_name_is_none() -> None:
+    assert facts_of({"architectures": [None]})["architecture"] == ""
+
+
 def test_experts_of_mistrals_own_form_are_counted() -> None:
     params = {"dim": 8, "n_layers": 2, "hidden_dim": 4, "moe": {"num_experts": 8, "num_experts_per_tok": 2}}
     assert active_share(config_of(params)) == (2 * 3 * 8 * 4 * 8, 2 * 3 * 8 * 4 * 2)

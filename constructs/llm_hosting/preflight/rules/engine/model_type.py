@@ -21,7 +21,9 @@ def model_type_is_known(resolution: Resolution) -> Iterator[Finding]:
     """
     container = resolution.container
     shape, transformers = container.shape, container.version.transformers if container.version else None
-    if shape is None or transformers is None or reason_against(container) or not _reads_config(container):
+    if shape is None or transformers is None or reason_against(container) or not reads_config(container):
+        return
+    if container.lock and container.lock.has_own_code:
         return
     for name, since in first_transformers(shape, "vllm" if container.runs_vllm else container.server):
         if is_before(transformers, since):
@@ -34,10 +36,10 @@ def model_type_is_known(resolution: Resolution) -> Iterator[Finding]:
             return
 
 
-def _reads_config(container: Container) -> bool:
-    """Whether transformers' own class reads the model's config.json, as it lies there."""
+def reads_config(container: Container) -> bool:
+    """Whether transformers, with its own class or the model's, reads the model's config.json as it lies there."""
     lock = container.lock
-    reads_another = lock is not None and (lock.has_own_code or (container.runs_vllm and _MISTRALS_OWN in lock.files))
+    reads_another = lock is not None and container.runs_vllm and _MISTRALS_OWN in lock.files
     is_overridden = any(name.endswith(_OVERRIDES) for name in container.environment)
     is_left_alone = not (container.may_have_own_code or reads_another or is_overridden)
     return is_left_alone and container.stored_quantization != "gguf"

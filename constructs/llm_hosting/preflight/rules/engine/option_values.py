@@ -26,6 +26,7 @@ _PAIRS_GONE_FROM = "0.11"  # from here on vLLM takes JSON alone; between the two
 _LIMITS_BY_PAIRS_BEFORE = "0.8"  # vLLM's nullable_kvs; LMI's own parser before it passed options on
 _PAIRS = re.compile(r"\s*\w+\s*=\s*\d+\s*(,\s*\w+\s*=\s*\d+\s*)*")
 _WITH_UNIT = re.compile(r"\b(\d+(?:\.\d+)?)[kKmMgGtT]\b")  # `80m` for 80 million: newer vLLM takes it within JSON
+_DTYPE, _DTYPES = "SM_VLLM_DTYPE", ("auto", "bfloat16", "float", "float16", "float32", "half")
 _RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vLLM's config/lora.py
 _OTHER_RANKS_BEFORE = "0.11"  # 1 and 320 came before, other versions may lack them
 _MAX_LORAS = {"djl": 4, "vllm": 1}  # the defaults of LMI (vllm_rb_properties.py) and of vLLM
@@ -74,6 +75,16 @@ def option_can_be_parsed(resolution: Resolution) -> Iterator[Finding]:
         form = "pairs, such as image=4" if by_pairs else 'a JSON object with double quotes, such as {"name": 1}'
         problem = f"{text[:60]!r} can't be read by {container.engine} {container.label or ''}".rstrip()
         yield Finding(f"serving.environment.{prefix}{name}", problem, f"use {form}")
+
+
+@error
+def dtype_can_be_parsed(resolution: Resolution) -> Iterator[Finding]:
+    """vLLM's own server takes no other words for the type than those of its ModelDType (config/model.py)."""
+    container = resolution.container
+    given = container.environment.get(_DTYPE, "")
+    if container.engine == "vllm" and given and given.lower() not in _DTYPES:
+        words = f"{', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}"
+        yield Finding(f"serving.environment.{_DTYPE}", f"{given[:60]!r} is not a type of vLLM", f"use {words}")
 
 
 @error
