@@ -115,7 +115,7 @@ def settings_agree_with_lock(resolution: Resolution) -> Iterator[Finding]:
     size, given = container.lock.shape.parameters_in_billions, model.parameters_in_billions
     if size and given and abs(given - size) > _ROUNDED * size:
         yield Finding("model.parameters_in_billions", says.format(f"{given:g}", f"{size:g}"), "remove the setting")
-    stored = container.stored_quantization or container.packing
+    stored = container.stored_quantization or (container.packing or "").partition(" ")[0]  # "gptq with 8 bits"
     converts = container.engine == "tgi" and (model.quantization, stored) == ("gptq", "awq")  # for the faster kernels
     if stored and model.quantization not in (None, stored) and not converts:
         problem = says.format(model.quantization, stored)

@@ -6,7 +6,7 @@ from ...catalog.model_types import knows_type
 from ...deployment.finding import Finding
 from ...resolution import Container, Resolution
 from .model import reason_against
-from .model_type import reads_config
+from .engine.model_type import reads_config
 from .rule import error, warning
 
 # The repositories of these models hold code that transformers does not have.

@@ -241,6 +241,13 @@ def test_a_lock_from_before_says_nothing_of_unreadable_files(hub: HubServer, dep
     assert check(deployment, []).report.verdict == "ready"
 
 
+def test_a_format_in_the_file_is_that_of_the_lock_whatever_its_bits(hub: HubServer, deployment: Path) -> None:
+    hub.push(files(CONFIG | {"quantization_config": {"quant_method": "gptq", "bits": 8, "group_size": 128}}))
+    deployment.write_text(deployment.read_text().replace(f"id: {MODEL}", f"id: {MODEL}, quantization: gptq"))
+    assert locked(deployment)["packing"] == "gptq with 8 bits"
+    assert "settings-agree-with-lock" not in {finding.rule for finding in check(deployment, []).report.findings}
+
+
 def test_a_folder_without_weights_is_named(
     deployment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

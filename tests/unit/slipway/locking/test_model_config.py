@@ -294,7 +294,7 @@ def test_a_scaled_context_is_the_scaled_one() -> None:
     assert facts_of(config)["context"] == 131072
 
 
-@pytest.mark.parametrize("method", ["hqq", "aqlm", "gptq"])
+@pytest.mark.parametrize("method", ["hqq", "aqlm", "spqr"])
 def test_a_format_of_unknown_size_is_named(method: str) -> None:
     assert quantization_of({"quantization_config": {"quant_method": method, "bits": 3}}) == (None, None, method)
 
