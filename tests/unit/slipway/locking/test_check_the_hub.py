@@ -51,8 +51,8 @@ def test_weights_in_a_format_without_a_name_need_the_memory_of_their_files(
     file.write_text(json.dumps(content))
     found = reported(deployment.parent, str(deployment), capsys)
     problems = {each["rule"]: each["problem"] for each in found["findings"]}
-    assert "the gptq weights of my-org/tuned-gptq need 70.0 GB" in problems["weights-fit-memory"]
-    assert "the form of 'gptq' in the model's files is not in the catalog" in problems["support-is-known"]
+    assert "the gptq with 8 bits weights of my-org/tuned-gptq need 70.0 GB" in problems["weights-fit-memory"]
+    assert "the form of 'gptq with 8 bits' in the model's files is not in the catalog" in problems["support-is-known"]
 
 
 def test_what_has_changed_since_the_lock_is_said(
