@@ -188,6 +188,8 @@ def test_a_lock_reads_the_hub_before_the_staging_and_the_prefix_after_it(
     after = staging.lock()
     assert (after["source"], after["commit"]) == (f"s3://{BUCKET}/{staging.name}/", staging.hub.main)
     assert f"as s3://{BUCKET}/{staging.name}/ holds nothing that is whole" in capsys.readouterr().out
+    assert before["facts"].pop("gated") is False  # only the Hub tells it
+    assert after["facts"].pop("gated") is None
     assert (after["facts"], after["files"]) == (before["facts"], before["files"])
     assert after["facts"]["parameters_in_billions"] == 0.002
     assert not staging.hub.requests
