@@ -251,7 +251,7 @@ def _layers_with_cache(text: Config) -> int | None:
     """The layers of a hybrid model that have attention. The others keep a state of fixed size."""
     total = number(text, *LAYERS)
     if kinds := _kinds(text):
-        return sum(kind not in _WITHOUT_CACHE for kind in _with_own_cache(kinds, text))
+        return sum(kind not in _WITHOUT_CACHE for kind in _with_own_cache(kinds, text)) or None
     if total is None or text.get("state_size") or str(text.get("model_type")).startswith("rwkv"):  # or Mamba
         return None
     if attentions := _attention_blocks(text):
