@@ -53,7 +53,10 @@ def _write_model(folder: Path) -> None:
     (folder / "config.json").write_text("{}")
     source = random.Random(1)
     for number in range(1, FILES + 1):
-        (folder / f"model-{number:05}-of-{FILES:05}.safetensors").write_bytes(source.randbytes(FILE_IN_BYTES))
+        tensor = {"dtype": "U8", "shape": [FILE_IN_BYTES], "data_offsets": [0, FILE_IN_BYTES]}
+        header = json.dumps({f"weights.{number}": tensor}).encode()
+        content = len(header).to_bytes(8, "little") + header + source.randbytes(FILE_IN_BYTES)
+        (folder / f"model-{number:05}-of-{FILES:05}.safetensors").write_bytes(content)
 
 
 @contextmanager
