@@ -28,12 +28,11 @@ from .rules import (  # noqa: F401  (registers the rules)
     memory,
     model,
     quantization,
-    remote_code,
     requirements,
     timing,
     tokenizer,
 )
-from .rules.engine import effect, model_type, option_values, options, parsers  # noqa: F401  (as above)
+from .rules.engine import effect, model_type, option_values, options, parsers, remote_code  # noqa: F401  (as above)
 from .rules.own_rules import all_rules
 from .rules.rule import FORMER, RULES, Rule, error, warning
 from .rules.suitable_type import with_type, without_type

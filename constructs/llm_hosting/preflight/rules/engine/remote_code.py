@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from ...catalog.model_types import knows_type
-from ...deployment.finding import Finding
-from ...resolution import Container, Resolution
-from .engine.model_type import reads_config
-from .model import reason_against
-from .rule import error, warning
+from ....catalog.model_types import knows_type
+from ....deployment.finding import Finding
+from ....resolution import Container, Resolution
+from ..model import reason_against
+from ..rule import error, warning
+from .model_type import reads_config
 
 # The repositories of these models hold code that transformers does not have.
 _OWN_CODE = {
