@@ -39,6 +39,12 @@ def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
     layers = of("block_count")
     if len(by_layer := each_of("attention.head_count_kv")) > 1:  # 0 = a layer without a cache
         layers = sum(bool(each) for each in by_layer)
+    elif layers and (period := of("full_attention_interval")):  # the layers between keep a state
+        layers = (layers - (of("nextn_predict_layers") or 0)) // period
+    elif any(key.startswith(f"{architecture}.ssm.") for key in metadata):
+        layers = None  # the file does not tell which of them have a cache
+    # The compressed form of latent attention has one head, whose values are a part of its keys (llama.cpp#19067).
+    is_latent = of("attention.kv_lora_rank") and kv_heads == 1
     return {
         "architecture": architecture,
         "layers": layers,
@@ -50,7 +56,7 @@ def facts_of_gguf(metadata: dict[str, Any]) -> dict[str, Any]:
         "vocabulary": of("vocab_size") or _count(metadata.get("tokenizer.ggml.tokens")),
         "context": of("context_length"),
         "sliding_window": of("attention.sliding_window"),
-        "latent_size": None,
+        "latent_size": of("attention.key_length") if is_latent else None,
         "dtype": None,
         "experts": of("expert_count"),
         "experts_per_token": of("expert_used_count"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution
 from ...resolution.memory import GB, UTILIZATIONS, in_gb, type_in_memory, weights_in_files
-from ...resolution.parallelism import blocks_divide, heads_divide, possible_degrees
+from ...resolution.parallelism import blocks_divide, heads_divide, possible_degrees, replicas_set, stages_set
 from ...resolution.recurrent_state import requests_at_once
 from .rule import error, warning
 from .suitable_type import (
@@ -158,10 +158,11 @@ def static_share_holds_weights(resolution: Resolution) -> Iterator[Finding]:
     for placement in resolution.placements if container.engine == "sglang" and share < 1 else ():
         need = placement.memory
         if need.weights is not None and share * need.visible <= need.weights <= need.visible:
+            given, wanted = unlike_in_gb(share * need.visible, need.weights)
             yield Finding(
                 f"serving.environment.{_STATIC_SHARE}",
-                f"{share:g} of the memory of {placement.instance.type} is {in_gb(share * need.visible)}, and the "
-                f"weights of {container.model_id} need {in_gb(need.weights)} of it",
+                f"{share:g} of an accelerator's memory on {placement.instance.type} is {given}, and the weights of "
+                f"{container.model_id} need {wanted} there",
                 f"use more, or remove it, or use {_MORE_MEMORY}",
             )
 
@@ -270,6 +271,8 @@ def _shared(placement: Placement) -> str:
     if shape is None or shape.heads is None or degree >= devices or degree < most:
         return on
     if any(heads_divide(shape, more) for more in range(degree + 1, devices + 1) if devices % more == 0):
+        if container.stored_quantization is None:  # stages or replicas take the other accelerators
+            return on
         return f"{on}, because blocks of its {container.stored_quantization} weights can't be divided by more"
     groups = f" ({shape.kv_heads} for keys and values)" if shape.kv_heads not in (None, shape.heads) else ""
     return f"{on}, because the model's {shape.heads} heads{groups} can't be divided by more"
@@ -288,7 +291,8 @@ def _more_degree(placement: Placement) -> list[str]:
     container, need = placement.container, placement.memory
     whole = (need.weights or 0) * placement.degree
     takes_degree = container.version is None or "tensor_parallel_degree" in container.version.variables
-    higher = range(placement.degree + 1, placement.devices + 1) if takes_degree else ()
+    most = placement.devices // (stages_set(container) * replicas_set(container))
+    higher = range(placement.degree + 1, most + 1) if takes_degree else ()
     fitting = [each for each in higher if placement.devices % each == 0 and heads_divide(container.shape, each)]
     fitting = [each for each in fitting if whole / each + need.overhead <= need.available]
     if any(blocks_divide(container, placement.instance, each) for each in fitting):

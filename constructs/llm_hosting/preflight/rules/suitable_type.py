@@ -19,6 +19,7 @@ NO_SECRET_YET = "gated-model-needs-token"  # a rule that does not depend on the 
 CLOSE = 0.92  # share of the available memory above which weights barely fit
 CLOSE_TO_BLOCKS = 1.4  # published numbers of blocks for recurrent states are 70 to 96 % of the estimate
 SYSTEM_IN_GB = 4  # 2 for Amazon Linux, 2 for torch on CPUs and its packages
+_WINDOW_IN_LLAMA_CPP = {"llama4"}  # its files do not tell the window
 _CHANGES_LLAMA_CACHE = re.compile(r"CACHE_TYPE|KV_OFFLOAD|FIT|SPLIT_MODE|OVERRIDE_TENSOR|CPU_MOE|DEVICE")
 _CHECKS_CONTEXT_FROM = "0.2.7"  # from here on vLLM ends when its cache can't hold one request of the whole context
 
@@ -141,7 +142,7 @@ def tokens_needed_at_once(placement: Placement) -> int | None:
 def _sets_all_aside(placement: Placement) -> bool:
     """Whether llama.cpp keeps the whole cache in 16 bits on GPUs: layers with a window keep less."""
     container, shape = placement.container, placement.container.shape
-    is_plain = shape is not None and not shape.sliding_window
+    is_plain = shape is not None and not shape.sliding_window and shape.architecture not in _WINDOW_IN_LLAMA_CPP
     is_told = any(_CHANGES_LLAMA_CACHE.search(name) for name in container.environment)
     has_all_layers = container.number(*GPU_LAYERS) == ALL_LAYERS
     return is_plain and not is_told and placement.instance.kind == "gpu" and has_all_layers

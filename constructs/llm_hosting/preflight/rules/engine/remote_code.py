@@ -64,8 +64,7 @@ def remote_code_needs_consent(resolution: Resolution) -> Iterator[Finding]:
     runs_own = architecture in _OWN_CODE or (container.lock is not None and container.lock.has_own_code and is_foreign)
     asks = container.server in ("djl", "vllm", "sglang", "huggingface") or container.is_left_to_transformers
     names = (*_CONSENT.values(), *_CONSENT_BY_OTHER_NAMES)
-    consents = any(container.environment.get(name, "").lower() in ("true", "1") for name in names)
-    if runs_own and asks and not consents and not _needs_own_class(container):
+    if runs_own and asks and not container.flag(*names) and not _needs_own_class(container):
         yield Finding(
             "serving.environment",
             f"{container.model_id} brings code of its own, which the engine runs only with consent",
