@@ -16,7 +16,7 @@ from llm_hosting.home import HOME
 from llm_hosting.project import project_folder
 
 # What a synth reads: files and folders of the project, packages, and our code beside a model.
-_OF_PROJECT = ("app.py", "cdk.json", "requirements.txt", "model_src", "catalog", "rules.py")
+_OF_PROJECT = ("app.py", "cdk.json", "requirements.txt", "endpoints", "model_src", "catalog", "rules.py")
 _PACKAGES = ("slipway_stacks", "llm_hosting", "inference_api", "slipway")
 DEFAULT_REGION = "us-east-1"  # the region here for templates that fit every region
 

@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError
 from llm_hosting.file_errors import why
 from llm_hosting.home import HOME
 from local_cloud.engines_file import write_engines
+from local_cloud.instances_file import write_instances
 from local_cloud.interpreters import environments, start
 from local_cloud.real_model.process import RealModel
 
@@ -62,8 +63,12 @@ class LocalCloud:
         self.url = f"http://127.0.0.1:{port}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (an unnamed file disappears with this process, also after kill -9)
         self._folder = tempfile.TemporaryDirectory(prefix="slipway-local-catalog-")
-        engines = write_engines(Path(self._folder.name))
-        settings = {"SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed), "SLIPWAY_LOCAL_ENGINES": str(engines)}
+        folder = Path(self._folder.name)
+        settings = {
+            "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed),
+            "SLIPWAY_LOCAL_ENGINES": str(write_engines(folder)),
+            "SLIPWAY_LOCAL_INSTANCES": str(write_instances(folder)),
+        }
         self._process = subprocess.Popen(
             [str(python), "-P", *self._program, "--port", str(port)],
             cwd=HOME,

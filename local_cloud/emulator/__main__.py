@@ -16,10 +16,11 @@ from local_cloud.emulator.core import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
 KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
-# The file with the catalog's engines, for containers. Of a real model: its URL for containers; its folder and the
-# Python that runs it, for EC2 machines.
+# The files with the catalog's engines, for containers, and instance types. Of a real model: its URL for containers; its
+# folder and the Python that runs it, for EC2 machines.
 MODEL_SETTINGS = (
     "SLIPWAY_LOCAL_ENGINES",
+    "SLIPWAY_LOCAL_INSTANCES",
     "SLIPWAY_LOCAL_MODEL",
     "SLIPWAY_LOCAL_MODEL_NAME",
     "SLIPWAY_LOCAL_MODEL_PYTHON",

@@ -35,7 +35,12 @@ TYPES = {
     "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
     # The property ApiKeySourceType is apiKeySource in the request.
     "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType",)),
-    "AWS::ApplicationAutoScaling::ScalableTarget": _Requests("application-autoscaling", ("RegisterScalableTarget",)),
+    "AWS::ApplicationAutoScaling::ScalableTarget": _Requests(
+        # CloudFormation puts scheduled actions by an operation of their own.
+        "application-autoscaling",
+        ("RegisterScalableTarget",),
+        own=("ScheduledActions",),
+    ),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
     "AWS::CloudFormation::StackSet": _Requests(
         "cloudformation", ("CreateStackSet", "CreateStackInstances"), ("Regions",), own=("StackInstancesGroup",)
@@ -50,6 +55,9 @@ TYPES = {
     "AWS::Lambda::Permission": _Requests("lambda", ("AddPermission",), ("StatementId",)),
     "AWS::SageMaker::Endpoint": _Requests("sagemaker", ("CreateEndpoint", "UpdateEndpoint"), ("EndpointName",)),
     "AWS::SageMaker::EndpointConfig": _Requests("sagemaker", ("CreateEndpointConfig",), ("EndpointConfigName",)),
+    "AWS::SageMaker::InferenceComponent": _Requests(
+        "sagemaker", ("CreateInferenceComponent", "UpdateInferenceComponent"), ("InferenceComponentName",)
+    ),
     "AWS::SageMaker::Model": _Requests("sagemaker", ("CreateModel",), ("ModelName",)),
 }
 _RENAMED = {"ApiKeySourceType": "apiKeySource"}

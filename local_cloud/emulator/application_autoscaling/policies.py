@@ -3,7 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-_HIGH_RESOLUTION = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+_OF_INSTANCES = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+_OF_COPIES = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
 _DEFAULT_COOLDOWN_IN_SECONDS = 300
 # AWS makes two alarms for a target tracking policy: scale out after 3 periods above the target, scale in after
 # 15 minutes below nine tenths of it. Where data is missing, they look a little further back.
@@ -18,8 +19,9 @@ class StepScaling:
 
     def __init__(self, configuration: dict[str, Any]) -> None:
         kind = configuration.get("AdjustmentType")
-        if kind != "ChangeInCapacity":
-            raise ValueError(f"AdjustmentType: the local cloud knows ChangeInCapacity, not {kind}.")
+        if kind not in ("ChangeInCapacity", "ExactCapacity"):
+            raise ValueError(f"AdjustmentType: the local cloud knows ChangeInCapacity and ExactCapacity, not {kind}.")
+        self._is_exact = kind == "ExactCapacity"
         self.statistic = configuration.get("MetricAggregationType", "Average")
         self.cooldown = float(configuration.get("Cooldown", _DEFAULT_COOLDOWN_IN_SECONDS))
         self._steps = [_step(step) for step in configuration.get("StepAdjustments") or []]
@@ -34,7 +36,7 @@ class StepScaling:
         for lower, upper, change in self._steps:
             # The bound that is nearer to the threshold belongs to the step.
             if lower <= above_threshold < upper if above_threshold >= 0 else lower < above_threshold <= upper:
-                return max(0, capacity + change)
+                return change if self._is_exact else max(0, capacity + change)
         return None
 
 
@@ -92,16 +94,22 @@ def _period_and_metrics(configuration: dict[str, Any], resource_id: str) -> tupl
             return 60, _metrics_of(queries)
         return 60, [{name: custom.get(name) for name in ("MetricName", "Namespace", "Dimensions", "Statistic")}]
     predefined = (configuration.get("PredefinedMetricSpecification") or {}).get("PredefinedMetricType")
-    if predefined != _HIGH_RESOLUTION:
-        raise ValueError(f"The local cloud follows a customized metric or {_HIGH_RESOLUTION}, not {predefined}.")
-    _, endpoint, _, variant = resource_id.split("/")
+    kind, name, *rest = resource_id.split("/")
+    known = _OF_COPIES if kind == "inference-component" else _OF_INSTANCES
+    if predefined != known:
+        raise ValueError(f"The local cloud follows a customized metric or {known}, not {predefined}.")
+    dimensions = {"InferenceComponentName": name} if predefined == _OF_COPIES else _of_variant(name, rest[-1])
     metric = {
         "Namespace": "AWS/SageMaker",
-        "MetricName": "ConcurrentRequestsPerModel",
-        "Dimensions": [{"Name": "EndpointName", "Value": endpoint}, {"Name": "VariantName", "Value": variant}],
+        "MetricName": "ConcurrentRequestsPerCopy" if predefined == _OF_COPIES else "ConcurrentRequestsPerModel",
+        "Dimensions": [{"Name": each, "Value": value} for each, value in dimensions.items()],
         "Statistic": "Maximum",
     }
     return 10, [metric]
+
+
+def _of_variant(endpoint: str, variant: str) -> dict[str, str]:
+    return {"EndpointName": endpoint, "VariantName": variant}
 
 
 def _metrics_of(queries: list[dict[str, Any]]) -> list[dict[str, Any]]:

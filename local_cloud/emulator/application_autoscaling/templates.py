@@ -5,14 +5,18 @@ import uuid
 from typing import Any, NamedTuple
 
 from local_cloud.emulator.application_autoscaling.policies import StepScaling, TargetTracking
-from local_cloud.emulator.application_autoscaling.scalable_target import ScalableTarget
+from local_cloud.emulator.application_autoscaling.scalable_target import Scalable, ScalableTarget
+from local_cloud.emulator.application_autoscaling.scheduled_actions import read_actions
 from local_cloud.emulator.cloudformation.resource_types import Provisioned, register_resource_type
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
-from local_cloud.emulator.sagemaker.store import endpoints
+from local_cloud.emulator.sagemaker.store import components, endpoints
 from local_cloud.emulator.services import cloudwatch
 
-_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
+_DIMENSIONS = {
+    "endpoint": "sagemaker:variant:DesiredInstanceCount",
+    "inference-component": "sagemaker:inference-component:DesiredCopyCount",
+}
 _LOOK_INTERVAL_IN_SECONDS = 10
 # While an alarm stays on, CloudWatch repeats its scaling actions.
 _ACTION_INTERVAL_IN_SECONDS = 60
@@ -31,30 +35,36 @@ _acted_at: Any = ministack.scoped_store()
 
 def _create_target(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
     resource_id, dimension = properties["ResourceId"], properties["ScalableDimension"]
-    if (properties["ServiceNamespace"], dimension) != ("sagemaker", _DIMENSION):
-        raise ValueError(f"The local cloud scales sagemaker {_DIMENSION} only, not {dimension}.")
-    endpoint = _endpoints().get(resource_id)
-    if endpoint is None:
-        raise ValueError(f"SageMaker endpoint or variant not found: {resource_id}")
+    wanted = _DIMENSIONS.get(resource_id.split("/")[0])
+    if (properties["ServiceNamespace"], dimension) != ("sagemaker", wanted):
+        raise ValueError(f"The local cloud scales {resource_id} by sagemaker {wanted} only, not {dimension}.")
+    resource = _resources().get(resource_id)
+    if resource is None:
+        raise ValueError(f"SageMaker endpoint, variant or inference component not found: {resource_id}")
     minimum, maximum = int(properties["MinCapacity"]), int(properties["MaxCapacity"])
     if minimum > maximum:
         raise ValueError("Maximum capacity cannot be less than minimum capacity")
-    if minimum < 1 and not endpoint.queue:
+    if minimum < 1 and isinstance(resource, Endpoint) and not resource.queue:
         raise ValueError(f"Minimum capacity must be at least 1: {resource_id} is not an asynchronous endpoint")
-    target = _target_of(endpoint) or ScalableTarget(endpoint)
+    target = _target_of(resource) or ScalableTarget(resource)
     target.set_limits(minimum, maximum)
-    endpoint.scalable_target = target
-    physical_id = f"{resource_id}|{_DIMENSION}|sagemaker"
+    target.set_schedule(read_actions(properties.get("ScheduledActions") or []))
+    resource.scalable_target = target
+    physical_id = f"{resource_id}|{dimension}|sagemaker"
     return physical_id, {"Id": physical_id}
 
 
-def _endpoints() -> dict[str, Endpoint]:
-    """The endpoints of this account and region by the resource id of their variant."""
-    return {f"endpoint/{each.name}/variant/{each.variant['VariantName']}": each for each in list(endpoints.values())}
+def _resources() -> dict[str, Scalable]:
+    """What can be scaled in this account and region, by its resource id."""
+    found: dict[str, Scalable] = {f"inference-component/{each.name}": each for each in list(components.values())}
+    for each in list(endpoints.values()):
+        if isinstance(each, Endpoint):
+            found[f"endpoint/{each.name}/variant/{each.variant['VariantName']}"] = each
+    return found
 
 
-def _target_of(endpoint: Endpoint | None) -> ScalableTarget | None:
-    target = endpoint.scalable_target if endpoint else None
+def _target_of(resource: Scalable | None) -> ScalableTarget | None:
+    target = resource.scalable_target if resource else None
     return target if isinstance(target, ScalableTarget) else None
 
 
@@ -63,8 +73,8 @@ def _update_target(physical_id: str, old: dict[str, Any], new: dict[str, Any], s
 
 
 def _delete_target(physical_id: str, properties: dict[str, Any]) -> None:
-    if endpoint := _endpoints().get(properties["ResourceId"]):
-        endpoint.scalable_target = None
+    if resource := _resources().get(properties["ResourceId"]):
+        resource.scalable_target = None
 
 
 def _create_policy(logical_id: str, properties: dict[str, Any], stack: str) -> Provisioned:
@@ -97,8 +107,9 @@ def _follow_policies() -> None:
     for account, region in {(account, region) for account, region, _ in ministack.in_all_scopes(endpoints)}:
         with ministack.scope(account, region):
             _follow_alarms()
-            for resource_id, endpoint in _endpoints().items():
-                if target := _target_of(endpoint):
+            for resource_id, resource in _resources().items():
+                if target := _target_of(resource):
+                    target.follow_schedule()
                     mine = [each.configuration for each in _policies.values() if each.resource_id == resource_id]
                     target.track([policy for policy in mine if isinstance(policy, TargetTracking)])
 
@@ -116,7 +127,7 @@ def _follow_alarms() -> None:
 
 
 def _step(policy: _Policy, alarm: dict[str, Any]) -> None:
-    target, steps = _target_of(_endpoints().get(policy.resource_id)), policy.configuration
+    target, steps = _target_of(_resources().get(policy.resource_id)), policy.configuration
     if target is None or not isinstance(steps, StepScaling):
         return
     metric = alarm | {"Statistic": steps.statistic, "ExtendedStatistic": None}

@@ -8,11 +8,18 @@ from typing import Any
 
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.core.routing import register_service
+from local_cloud.emulator.sagemaker import component_operations
+from local_cloud.emulator.sagemaker.components import faults
+from local_cloud.emulator.sagemaker.components.endpoint import ComponentEndpoint
 from local_cloud.emulator.sagemaker.containers.instance_group import list_containers
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
+from local_cloud.emulator.sagemaker.requests.deployment_config import check_batch, rollout_of
 from local_cloud.emulator.sagemaker.requests.validation import (
     InvalidRequestError,
+    LimitExceededError,
+    check_alarms,
     check_async_config,
+    check_component_variant,
     check_container,
     check_name,
     check_variant,
@@ -20,7 +27,10 @@ from local_cloud.emulator.sagemaker.requests.validation import (
     required,
 )
 from local_cloud.emulator.sagemaker.store import (
+    adapters,
     arn_of,
+    components,
+    components_on,
     endpoint_configs,
     endpoints,
     find_endpoint,
@@ -29,7 +39,7 @@ from local_cloud.emulator.sagemaker.store import (
     models,
     refuse_known_name,
 )
-from local_cloud.emulator.services import cloudwatch, iam
+from local_cloud.emulator.services import iam
 
 _tagging = ministack.internals("ministack.services.tagging", "_COLLECTORS")
 
@@ -40,6 +50,12 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "ModelName")
     refuse_known_name(models, name, "model")
     role_arn, container = required(request, "ExecutionRoleArn"), required(request, "PrimaryContainer")
+    _demand_trust(role_arn)
+    check_container(container)
+    return _store(models, request, name, "Model", "model")
+
+
+def _demand_trust(role_arn: str) -> None:
     # SageMaker's guide names this source for inference: an ARN that ends in a star, without aws:SourceAccount.
     source = f"arn:aws:sagemaker:{ministack.region()}:{ministack.account_id()}:*"
     if not iam.role_trusts(role_arn, "sagemaker.amazonaws.com", {"aws:sourcearn": source}):
@@ -47,8 +63,6 @@ def create_model(request: dict[str, Any]) -> dict[str, Any]:
             f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
             "'sagemaker.amazonaws.com' to assume the role."
         )
-    check_container(container)
-    return _store(models, request, name, "Model", "model")
 
 
 def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
@@ -57,8 +71,12 @@ def create_endpoint_config(request: dict[str, Any]) -> dict[str, Any]:
     variants = required(request, "ProductionVariants")
     if len(variants) != 1 or "ServerlessConfig" in variants[0]:
         raise InvalidRequestError("The local cloud hosts endpoints with one production variant on instances only.")
-    find_model(required(variants[0], "ModelName"))
     check_variant(variants[0])
+    if "ModelName" in variants[0]:
+        find_model(variants[0]["ModelName"])
+    else:
+        check_component_variant(request, variants[0])
+        _demand_trust(request["ExecutionRoleArn"])
     if "AsyncInferenceConfig" in request:
         check_async_config(request["AsyncInferenceConfig"])
     return _store(endpoint_configs, request, name, "EndpointConfig", "endpoint-config")
@@ -68,10 +86,11 @@ def create_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     name = check_name(request, "EndpointName")
     refuse_known_name(endpoints, name, "endpoint")
     config = find_endpoint_config(required(request, "EndpointConfigName"))
-    _check_alarms(request.get("DeploymentConfig", {}))
-    model = find_model(config["ProductionVariants"][0]["ModelName"])
-    endpoint = Endpoint(name, arn_of("endpoint", name), config, model)
-    endpoint.tags = list(request.get("Tags") or [])
+    check_alarms(request.get("DeploymentConfig", {}))
+    rollout_of(request.get("DeploymentConfig") or {}, int(config["ProductionVariants"][0]["InitialInstanceCount"]))
+    own = (name, arn_of("endpoint", name), list(request.get("Tags") or []), config)
+    model = config["ProductionVariants"][0].get("ModelName")
+    endpoint = Endpoint(*own, find_model(model)) if model else ComponentEndpoint(*own)
     endpoints[name] = endpoint
     endpoint.start()
     return {"EndpointArn": endpoint.arn}
@@ -88,7 +107,9 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
             "needs a new one."
         )
     deployment = request.get("DeploymentConfig") or {}
-    _check_alarms(deployment)
+    check_alarms(deployment)
+    if isinstance(endpoint, ComponentEndpoint) or "ModelName" not in config["ProductionVariants"][0]:
+        return component_operations.update_endpoint(endpoint, config)
     variant, old = config["ProductionVariants"][0], endpoint.variant
     kept = variant["VariantName"] == old["VariantName"]
     if endpoint.scalable_target and not (kept and instance_types(variant) == instance_types(old)):
@@ -103,12 +124,18 @@ def update_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     excluded = [each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties") or []]
     retained = kept and request.get("RetainAllVariantProperties") and "DesiredInstanceCount" not in excluded
     count = endpoint.desired_count if retained else int(variant["InitialInstanceCount"])
-    endpoint.update(config, find_model(variant["ModelName"]), count, deployment)
+    rollout = rollout_of(deployment, count)
+    check_batch(rollout, endpoint.desired_count)
+    endpoint.update(config, find_model(variant["ModelName"]), rollout, deployment)
     return {"EndpointArn": endpoint.arn}
 
 
 def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = _find_idle_endpoint(request)
+    if isinstance(endpoint, ComponentEndpoint):
+        raise InvalidRequestError(
+            f'The instances of endpoint "{endpoint.arn}" follow its inference components; update their runtime config.'
+        )
     wanted = required(request, "DesiredWeightsAndCapacities")[0]
     if wanted["VariantName"] != endpoint.variant["VariantName"]:
         raise InvalidRequestError(f'Could not find variant "{wanted["VariantName"]}" of endpoint "{endpoint.arn}".')
@@ -125,12 +152,17 @@ def update_endpoint_weights_and_capacities(request: dict[str, Any]) -> dict[str,
 def delete_endpoint(request: dict[str, Any]) -> dict[str, Any]:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
+    if mine := components_on(endpoint.name):
+        raise InvalidRequestError(
+            f'Cannot delete endpoint "{endpoint.arn}" while it hosts inference components: '
+            f"{', '.join(component.name for component in mine)}."
+        )
     endpoint.delete()
     ministack.in_background(_forget_endpoint, endpoint, name=f"delete {endpoint.name}")
     return {}
 
 
-def _forget_endpoint(endpoint: Endpoint) -> None:
+def _forget_endpoint(endpoint: Endpoint | ComponentEndpoint) -> None:
     endpoint.wait_until_settled()
     endpoints.pop(endpoint.name, None)
 
@@ -175,23 +207,18 @@ _OPERATIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "UpdateEndpointWeightsAndCapacities": update_endpoint_weights_and_capacities,
     "DeleteEndpoint": delete_endpoint,
     "ListEndpoints": _list_endpoints,
+    **component_operations.OPERATIONS,
 }
 
 
 def _list_watches() -> dict[str, int]:
     """Endpoint name -> the seconds of the cloud for which an update still watches its alarms."""
-    ends = {endpoint.name: endpoint.watched_until for _, _, endpoint in ministack.in_all_scopes(endpoints)}
+    updated = [each for _, _, each in ministack.in_all_scopes(endpoints) if isinstance(each, Endpoint)]
+    ends = {endpoint.name: endpoint.watched_until for endpoint in updated}
     return {name: round((end - time.time()) * clock.SPEED) for name, end in ends.items() if end > time.time()}
 
 
-def _check_alarms(deployment: dict[str, Any]) -> None:
-    names = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
-    missing = sorted(set(names) - cloudwatch.known_alarms())
-    if missing:
-        raise InvalidRequestError(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
-
-
-def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint:
+def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint | ComponentEndpoint:
     endpoint = find_endpoint(required(request, "EndpointName"))
     _refuse_busy(endpoint)
     if endpoint.status == "Failed":
@@ -200,7 +227,7 @@ def _find_idle_endpoint(request: dict[str, Any]) -> Endpoint:
     return endpoint
 
 
-def _refuse_busy(endpoint: Endpoint) -> None:
+def _refuse_busy(endpoint: Endpoint | ComponentEndpoint) -> None:
     if endpoint.status not in ("InService", "Failed"):
         raise InvalidRequestError(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
@@ -220,6 +247,8 @@ async def _handle(
         return _error("UnknownOperationException", f"The local cloud has no operation {name}.")
     try:
         content = await ministack.off_loop(_OPERATIONS[name], json.loads(body or b"{}"))
+    except LimitExceededError as error:
+        return _error("ResourceLimitExceeded", str(error))
     except InvalidRequestError as error:
         return _error("ValidationException", str(error))
     return 200, {"Content-Type": _CONTENT_TYPE}, json.dumps(content).encode()
@@ -238,6 +267,7 @@ def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, st
     """The IAM action and the most specific resource that the request names."""
     request = json.loads(body or b"{}")
     for member, kind in (
+        ("InferenceComponentName", "inference-component"),
         ("EndpointName", "endpoint"),
         ("EndpointConfigName", "endpoint-config"),
         ("ModelName", "model"),
@@ -251,8 +281,8 @@ def _find_by_tags() -> Iterator[tuple[str, list[dict[str, str]]]]:
     for store, noun in ((models, "Model"), (endpoint_configs, "EndpointConfig")):
         for each in list(store.values()):
             yield each[f"{noun}Arn"], each["Tags"]
-    for endpoint in list(endpoints.values()):
-        yield endpoint.arn, endpoint.tags
+    for each in [*endpoints.values(), *components.values(), *adapters.values()]:
+        yield each.arn, each.tags
 
 
 def install() -> None:
@@ -260,4 +290,6 @@ def install() -> None:
     register_service("sagemaker", _handle, authorize=_authorize, target_prefix="SageMaker.")
     ministack.register_view("/_slipway/containers", list_containers)
     ministack.register_view("/_slipway/watches", _list_watches)
+    ministack.register_view(faults.PATH, component_operations.list_instances)
+    faults.install()
     ministack.register_view("/_slipway/model", lambda: {"name": os.environ.get("SLIPWAY_LOCAL_MODEL_NAME")})

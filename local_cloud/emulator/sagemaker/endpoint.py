@@ -1,68 +1,70 @@
 """The life of one SageMaker endpoint: start, update with rollback, scaling, end."""
 
-import threading
 import time
 from typing import Any
 
-from local_cloud.emulator.core import clock, ministack
+from local_cloud.emulator.core import clock
+from local_cloud.emulator.core.lifecycle import Lifecycle
 from local_cloud.emulator.sagemaker.asynchronous.queue import AsyncQueue
-from local_cloud.emulator.sagemaker.containers.execution_role import (
-    demand_permission_to_publish,
-    demand_permission_to_pull,
-)
-from local_cloud.emulator.sagemaker.containers.instance import ContainerSpec, ContainerStartError
+from local_cloud.emulator.sagemaker.containers.execution_role import demand_permission_to_publish
+from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
-from local_cloud.emulator.sagemaker.containers.model_data import fetch_model_data
-from local_cloud.emulator.services import cloudwatch, iam
+from local_cloud.emulator.sagemaker.containers.preparation import DEFAULT_STARTUP_SECONDS, prepare
+from local_cloud.emulator.sagemaker.containers.rollback import (
+    RollbackError,
+    alarms_of,
+    bake,
+    demand_permission_to_watch,
+)
+from local_cloud.emulator.sagemaker.containers.traffic import Traffic
+from local_cloud.emulator.sagemaker.requests.deployment_config import DEFAULT_EXECUTION_SECONDS, Rollout
 
-_DEFAULT_STARTUP_SECONDS = 480
-_DEFAULT_EXECUTION_SECONDS = 28800
 # AWS chooses "an optimal value" without naming it.
 _DEFAULT_ASYNC_CONCURRENCY = 4
-_ALARM_LOOK_INTERVAL_IN_SECONDS = 10
-_LOADING = "SLIPWAY_LOCAL_STARTUP_SECONDS"
 
 
-class RollbackError(Exception):
-    """An update that the automatic rollback reverts."""
+class Endpoint(Lifecycle):
+    """One endpoint whose configuration names a model."""
 
-
-class Endpoint:
-    """One endpoint. Slow work runs on its own thread; wait_until_settled() waits for its end."""
-
-    def __init__(self, name: str, arn: str, config: dict[str, Any], model: dict[str, Any]) -> None:
-        self.name = name
-        self.arn = arn
+    def __init__(
+        self, name: str, arn: str, tags: list[dict[str, str]], config: dict[str, Any], model: dict[str, Any]
+    ) -> None:
+        super().__init__(name, arn, tags)
         self.config = config
-        self.status = "Creating"
-        self.failure_reason = ""
-        self.created_at = self.modified_at = time.time()
         self.desired_count = int(self.variant["InitialInstanceCount"])
-        self.tags: list[dict[str, str]] = []
         # What Application Auto Scaling registered for the variant; the registration ends with the endpoint.
         self.scalable_target: object | None = None
         # Until when an update watches its alarms, in time.time(); 0 = no update does.
         self.watched_until = 0.0
         self.group: InstanceGroup | None = None
-        self.queue = AsyncQueue(name, lambda: self.group) if "AsyncInferenceConfig" in config else None
+        self.traffic = Traffic()
+        self.queue = AsyncQueue(name, self.traffic) if "AsyncInferenceConfig" in config else None
         self._model = model
         # The update in progress: the old and the new configuration, and the stage of the new one.
         self._pending: tuple[str, str, str] | None = None
         self._last_deployment: dict[str, Any] = {}
-        self._settled = threading.Event()
+        # Of the last update.
+        self.rollout: Rollout | None = None
 
     @property
     def variant(self) -> dict[str, Any]:
         variant: dict[str, Any] = self.config["ProductionVariants"][0]
         return variant
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the number of instances can be changed."""
+        return self.status == "InService"
+
     def start(self) -> None:
         self._in_background("Creating", self._start)
 
-    def update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
+    def update(
+        self, config: dict[str, Any], model: dict[str, Any], rollout: Rollout, deployment: dict[str, Any]
+    ) -> None:
         """Replace the instances by ones with this configuration; after a failure the old ones stay in service."""
-        self._last_deployment = deployment
-        self._in_background("Updating", self._update, config, model, count, deployment)
+        self._last_deployment, self.rollout = deployment, rollout
+        self._in_background("Updating", self._update, config, model, rollout, alarms_of(deployment))
 
     def scale_to(self, count: int) -> None:
         self._in_background("Updating", self._scale_to, count)
@@ -71,13 +73,10 @@ class Endpoint:
         self.scalable_target = None
         self._in_background("Deleting", self._stop)
 
-    def wait_until_settled(self) -> None:
-        self._settled.wait()
-
     def describe(self) -> dict[str, Any]:
         variant = {
             "VariantName": self.variant["VariantName"],
-            "CurrentInstanceCount": len(self.group.healthy) if self.group else 0,
+            "CurrentInstanceCount": len(self.traffic.healthy),
             "DesiredInstanceCount": self.desired_count,
         }
         return {
@@ -102,66 +101,81 @@ class Endpoint:
         variant = {"VariantName": self.variant["VariantName"], "VariantStatus": [{"Status": stage}]}
         return {"EndpointConfigName": name, "ProductionVariants": [variant], "StartTime": self.modified_at}
 
-    def _in_background(self, status: str, work: Any, *args: Any) -> None:
-        self._settled.clear()
-        self._enter(status)
-        clock.begin_work()
-
-        def run() -> None:
-            try:
-                work(*args)
-            except Exception as error:
-                self._enter("Failed", f"The local cloud failed: {error!r}")
-                raise
-            finally:
-                self._settled.set()
-                clock.end_work()
-
-        ministack.in_background(run, name=f"endpoint {self.name}")
-
-    def _enter(self, status: str, failure_reason: str = "") -> None:
-        self.failure_reason = failure_reason
-        self.status = status
-        self.modified_at = time.time()
-
     def _start(self) -> None:
         try:
-            self.group = self._launch(self.config, self._model, self.desired_count, _DEFAULT_EXECUTION_SECONDS)
+            self.group = self._launch(self.config, self._model, self.desired_count, DEFAULT_EXECUTION_SECONDS)
+            self.traffic.send((self.group, 1))
         except ContainerStartError as error:
             self._enter("Failed", str(error))
         else:
             self._enter("InService")
 
-    def _update(self, config: dict[str, Any], model: dict[str, Any], count: int, deployment: dict[str, Any]) -> None:
-        policy = deployment.get("BlueGreenUpdatePolicy", {})
-        alarms = [alarm["AlarmName"] for alarm in deployment.get("AutoRollbackConfiguration", {}).get("Alarms", [])]
-        before = (self.config, self._model, self.desired_count)
-        old, new = self.group, None
-        names = (self.config["EndpointConfigName"], config["EndpointConfigName"])
-        self._pending = (*names, "Creating")
+    def _update(self, config: dict[str, Any], model: dict[str, Any], rollout: Rollout, alarms: list[str]) -> None:
+        old, count = self.group, self.desired_count
+        self._pending = (self.config["EndpointConfigName"], config["EndpointConfigName"], "Creating")
+        self.watched_until = 0
+        new = None
         try:
-            _demand_permission_to_watch(alarms, model["ExecutionRoleArn"])
-            most_seconds = policy.get("MaximumExecutionTimeoutInSeconds", _DEFAULT_EXECUTION_SECONDS)
-            new = self._launch(config, model, count, most_seconds)
-            self.config, self._model, self.desired_count = config, model, count
-            self.group = new
-            self._pending = (*names, "Baking")
-            watch = float(policy.get("TerminationWaitInSeconds", 0))
-            self.watched_until = time.time() + clock.shortened(watch)
-            _bake(watch, alarms)
+            demand_permission_to_watch(alarms, model["ExecutionRoleArn"])
+            new = self._launch(config, model, rollout.batch, rollout.longest)
+            if old and rollout.is_rolling:
+                self._roll(old, new, rollout, alarms)
+            else:
+                self._move(old, new, rollout, alarms)
         except (ContainerStartError, RollbackError) as error:
             # Reports differ (terraform-provider-aws #39099, #48997). Here a failed start gives a reason, a rollback
             # by an alarm gives none.
             self._enter("RollingBack", str(error) if isinstance(error, ContainerStartError) else "")
-            self.group = old
-            self.config, self._model, self.desired_count = before
+            if old:
+                self._roll_back(old, new, count, rollout.rollback_batch)
             surplus = new
         else:
-            surplus = old
+            self.config, self._model, self.desired_count = config, model, rollout.count
+            self.group, surplus = new, old
+            self.traffic.send((new, 1))
         self._pending, self.watched_until = None, 0
         if surplus:
             surplus.stop(drain=True)
         self._enter("InService", self.failure_reason)
+
+    def _move(self, old: InstanceGroup | None, new: InstanceGroup, rollout: Rollout, alarms: list[str]) -> None:
+        """Send requests to the new instances: a canary first, then all."""
+        if old and rollout.canary:
+            self.traffic.send((old, rollout.count - rollout.canary), (new, rollout.canary))
+            self._watch(rollout.first_watch, alarms)
+        self.traffic.send((new, 1))
+        self._watch(rollout.watch, alarms)
+
+    def _roll(self, old: InstanceGroup, new: InstanceGroup, rollout: Rollout, alarms: list[str]) -> None:
+        """End as many old instances as there are new ones, and start the next batch."""
+        while True:
+            self._share(old, new)
+            self._watch(rollout.watch, alarms)
+            left = rollout.count - len(new.instances)
+            old.scale_to(max(0, len(old.instances) - rollout.batch) if left else 0)
+            self._share(old, new)
+            if not left:
+                return
+            new.scale_to(len(new.instances) + min(rollout.batch, left))
+
+    def _roll_back(self, old: InstanceGroup, new: InstanceGroup | None, count: int, batch: int) -> None:
+        """Start the old instances that ended, in batches, and send them all requests."""
+        while len(old.instances) < count:
+            old.scale_to(min(count, len(old.instances) + batch))
+            if new:
+                new.scale_to(max(0, len(new.instances) - batch))
+                self._share(old, new)
+        self.traffic.send((old, 1))
+
+    def _share(self, old: InstanceGroup, new: InstanceGroup) -> None:
+        """Give all instances the same share of the requests."""
+        self.traffic.send((old, len(old.instances)), (new, len(new.instances)))
+
+    def _watch(self, seconds: float, alarms: list[str]) -> None:
+        assert self._pending
+        self._pending = (*self._pending[:2], "Baking")
+        self.watched_until = time.time() + clock.shortened(seconds)
+        bake(seconds, alarms)
 
     def _scale_to(self, count: int) -> None:
         assert self.group is not None
@@ -183,22 +197,16 @@ class Endpoint:
 
     def _launch(self, config: dict[str, Any], model: dict[str, Any], count: int, most_seconds: float) -> InstanceGroup:
         """Start instances; raises ContainerStartError if they are not in service within `most_seconds`."""
-        variant, container = config["ProductionVariants"][0], model["PrimaryContainer"]
+        variant = config["ProductionVariants"][0]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_permission_to_publish(model["ExecutionRoleArn"], asynchronous)
-        demand_permission_to_pull(model["ExecutionRoleArn"], container["Image"])
-        environment = dict(container.get("Environment", {}))
-        startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", _DEFAULT_STARTUP_SECONDS)
-        spec = ContainerSpec(
+        startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", DEFAULT_STARTUP_SECONDS)
+        spec = prepare(
+            model,
+            min(float(startup_seconds), float(most_seconds)),
             endpoint=self.name,
             config=config["EndpointConfigName"],
             variant=variant["VariantName"],
-            role_arn=model["ExecutionRoleArn"],
-            image=container["Image"],
-            loading_seconds=_loading_seconds(environment.pop(_LOADING, "0")),
-            environment=environment,
-            startup_seconds=min(float(startup_seconds), float(most_seconds)),
-            model_folder=fetch_model_data(model["ExecutionRoleArn"], container),
             most_at_once=_most_at_once(asynchronous),
         )
         group = InstanceGroup(spec)
@@ -210,39 +218,8 @@ class Endpoint:
         return group
 
 
-def _demand_permission_to_watch(alarms: list[str], role_arn: str) -> None:
-    for alarm in alarms:
-        resource = f"arn:aws:cloudwatch:{ministack.region()}:{ministack.account_id()}:alarm:{alarm}"
-        if not iam.role_may(role_arn, "cloudwatch:DescribeAlarms", resource):
-            raise RollbackError(
-                f"The role '{role_arn}' does not have cloudwatch:DescribeAlarms permission for the alarm '{alarm}' "
-                "of the automatic rollback."
-            )
-
-
-def _loading_seconds(given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        raise ContainerStartError(f"{_LOADING}: {given!r} is not a number of seconds") from None
-
-
 def _most_at_once(asynchronous: dict[str, Any]) -> int | None:
     if not asynchronous:
         return None
     client = asynchronous.get("ClientConfig") or {}
     return int(client.get("MaxConcurrentInvocationsPerInstance", _DEFAULT_ASYNC_CONCURRENCY))
-
-
-def _bake(seconds: float, alarms: list[str]) -> None:
-    """Watch the alarms for `seconds`, while old and new instances run; raises RollbackError if one goes off."""
-    started = time.time()
-    deadline = started + clock.shortened(seconds)
-    while True:
-        for alarm in alarms:
-            if cloudwatch.alarm_was_on(alarm, since=started):
-                raise RollbackError(f"The update was rolled back because the alarm {alarm} went off.")
-        left = deadline - time.time()
-        if left <= 0:
-            return
-        clock.sleep(min(left, clock.shortened(_ALARM_LOOK_INTERVAL_IN_SECONDS)), in_work=True)

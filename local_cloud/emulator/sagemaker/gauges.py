@@ -1,12 +1,14 @@
-"""SageMaker's periodic metrics: the backlog of asynchronous endpoints, concurrent requests of real-time endpoints."""
+"""What SageMaker does at intervals: metrics of backlogs and of concurrent requests, and the end of idle instances."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from local_cloud.emulator.core import clock, ministack
-from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE
+from local_cloud.emulator.sagemaker.components.endpoint import ComponentEndpoint
+from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE, dimensions_of
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.requests.validation import instance_types
-from local_cloud.emulator.sagemaker.store import endpoints
+from local_cloud.emulator.sagemaker.store import components, endpoints
 from local_cloud.emulator.services import cloudwatch
 
 _BACKLOG_INTERVAL_IN_SECONDS = 60
@@ -14,9 +16,9 @@ _CONCURRENCY_INTERVAL_IN_SECONDS = 10
 
 
 def _put_backlogs() -> None:
-    for endpoint in _each_endpoint():
-        if endpoint.queue and endpoint.group:
-            _put_backlog(endpoint, instances=len(endpoint.group.healthy))
+    for endpoint in _each(endpoints):
+        if isinstance(endpoint, Endpoint) and endpoint.queue and endpoint.group:
+            _put_backlog(endpoint, instances=len(endpoint.traffic.healthy))
 
 
 def _put_backlog(endpoint: Endpoint, instances: int) -> None:
@@ -35,24 +37,39 @@ def _put_backlog(endpoint: Endpoint, instances: int) -> None:
 
 
 def _put_concurrencies() -> None:
-    for endpoint in _each_endpoint():
-        if endpoint.group and not endpoint.queue:
+    for endpoint in _each(endpoints):
+        if isinstance(endpoint, Endpoint) and endpoint.group and not endpoint.queue:
             dimensions = {"EndpointName": endpoint.name, "VariantName": endpoint.variant["VariantName"]}
             by_type = dimensions | {"InstanceType": instance_types(endpoint.variant)[0]}
-            for instance in endpoint.group.healthy:
+            for instance in endpoint.traffic.healthy:
                 values = {"ConcurrentRequestsPerModel": (float(instance.outstanding), "Count")}
                 cloudwatch.record_metrics(NAMESPACE, dimensions, values)
                 if "InstancePools" in endpoint.variant:
                     cloudwatch.record_metrics(NAMESPACE, by_type, values)
 
 
-def _each_endpoint() -> Iterator[Endpoint]:
-    """Every endpoint, with its account and region as the current ones."""
-    for account, region, endpoint in ministack.in_all_scopes(endpoints):
+def _put_concurrencies_of_copies() -> None:
+    for component in _each(components):
+        for group in component.groups:
+            for copy in group.healthy:
+                values = {"ConcurrentRequestsPerCopy": (float(copy.outstanding), "Count")}
+                cloudwatch.record_metrics(NAMESPACE, dimensions_of(group.spec), values)
+
+
+def _release_idle_instances() -> None:
+    for endpoint in _each(endpoints):
+        if isinstance(endpoint, ComponentEndpoint):
+            endpoint.fleet.release_idle()
+
+
+def _each(store: Any) -> Iterator[Any]:
+    """Every value of a store, with its account and region as the current ones."""
+    for account, region, value in ministack.in_all_scopes(store):
         with ministack.scope(account, region):
-            yield endpoint
+            yield value
 
 
 def install() -> None:
     clock.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
-    clock.repeat(_put_concurrencies, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))
+    for chore in (_put_concurrencies, _put_concurrencies_of_copies, _release_idle_instances):
+        clock.repeat(chore, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))

@@ -15,7 +15,7 @@ from local_cloud.emulator.core.relay import Relay
 from local_cloud.emulator.sagemaker.containers.call import OpenAnswer
 from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
-from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE, count_invocation
+from local_cloud.emulator.sagemaker.containers.metrics import NAMESPACE, count_invocation, dimensions_of
 from local_cloud.emulator.services import cloudwatch
 
 _responses = ministack.internals("ministack.core.responses", "StreamingResponse")
@@ -63,8 +63,7 @@ def pump(opened: OpenAnswer, relay: Relay, group: InstanceGroup, instance: Endpo
 def _count(group: InstanceGroup, opened: OpenAnswer, *, is_broken: bool) -> None:
     count_invocation(group.spec, opened.response.status, time.monotonic() - opened.started)
     if is_broken:
-        dimensions = {"EndpointName": group.spec.endpoint, "VariantName": group.spec.variant}
-        cloudwatch.record_metrics(NAMESPACE, dimensions, {"MidStreamErrors": (1.0, "None")})
+        cloudwatch.record_metrics(NAMESPACE, dimensions_of(group.spec), {"MidStreamErrors": (1.0, "None")})
 
 
 def _cut(piece: bytes, cut: random.Random) -> Iterator[bytes]:

@@ -10,7 +10,8 @@ from urllib.parse import unquote
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.core.relay import Relay
 from local_cloud.emulator.core.routing import register_service
-from local_cloud.emulator.sagemaker import response_stream
+from local_cloud.emulator.sagemaker import component_calls, response_stream
+from local_cloud.emulator.sagemaker.components.endpoint import ComponentEndpoint
 from local_cloud.emulator.sagemaker.containers.call import (
     ContainerAnswer,
     ContainerAwayError,
@@ -25,6 +26,7 @@ from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.requests.async_invocation import accept_invocation
 from local_cloud.emulator.sagemaker.requests.validation import InvalidRequestError
 from local_cloud.emulator.sagemaker.store import arn_of, endpoints
+from local_cloud.emulator.services import iam
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
 _ACTIONS = {
@@ -38,7 +40,7 @@ _ANSWERING_STATUSES = ("InService", "Updating", "RollingBack")
 
 
 def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
-    group, instance = _instance_for(name, body)
+    group, instance = _instance_for(name, headers, body)
     if group is None or instance is None:
         return _unavailable()
     try:
@@ -50,7 +52,7 @@ def _invoke(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer
 
 
 def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
-    group, instance = _instance_for(name, body)
+    group, instance = _instance_for(name, headers, body)
     if group is None or instance is None:
         return _unavailable()
     started, fault = time.monotonic(), headers.get(response_stream.FAULT_HEADER, "")
@@ -63,6 +65,7 @@ def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: 
             body,
             is_over=lambda: time.monotonic() - started >= limit,
             **{response_stream.FAULT_HEADER: fault},
+            **component_calls.adapter_header(headers),
         )
     except ContainerAwayError:
         group.give_back(instance)
@@ -79,13 +82,18 @@ def _invoke_with_stream(relay: Relay, name: str, headers: dict[str, str], body: 
     return _model_error(group, answer)
 
 
-def _instance_for(name: str, body: bytes) -> tuple[InstanceGroup, EndpointInstance] | tuple[None, None]:
+def _instance_for(
+    name: str, headers: dict[str, str], body: bytes
+) -> tuple[InstanceGroup, EndpointInstance] | tuple[None, None]:
     """An instance for an invocation, with its group; (None, None) if none is healthy. Raises InvalidRequestError."""
-    endpoint = _find_endpoint(name, asynchronous=False)
     if len(body) > _MAX_PAYLOAD_BYTES:
         raise InvalidRequestError(f"HTTP content length exceeded {_MAX_PAYLOAD_BYTES} bytes.")
-    # Try twice: an update may replace the group between the two steps.
-    return _take_instance(endpoint) or _take_instance(endpoint) or (None, None)
+    if isinstance(endpoints.get(name), ComponentEndpoint):
+        return component_calls.take_copy(name, headers) or (None, None)
+    endpoint = _find_endpoint(name, asynchronous=False)
+    component_calls.refuse_component(headers)
+    # Try twice: an update may end the group between the two steps.
+    return endpoint.traffic.take_instance() or endpoint.traffic.take_instance() or (None, None)
 
 
 def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.Answer:
@@ -100,18 +108,14 @@ def _invoke_async(name: str, headers: dict[str, str], body: bytes) -> ministack.
 
 
 def _find_endpoint(name: str, *, asynchronous: bool) -> Endpoint:
-    endpoint: Endpoint | None = endpoints.get(name)
+    endpoint: Endpoint | ComponentEndpoint | None = endpoints.get(name)
+    if isinstance(endpoint, ComponentEndpoint):
+        raise InvalidRequestError(f"Endpoint {name} does not support this inference type.")
     if endpoint is None or endpoint.group is None or endpoint.status not in _ANSWERING_STATUSES:
         raise InvalidRequestError(f"Endpoint {name} of account {ministack.account_id()} not found.")
     if (endpoint.queue is not None) != asynchronous:
         raise InvalidRequestError(f"Endpoint {name} does not support this inference type.")
     return endpoint
-
-
-def _take_instance(endpoint: Endpoint) -> tuple[InstanceGroup, EndpointInstance] | None:
-    group = endpoint.group
-    instance = group.take_instance() if group else None
-    return (group, instance) if group and instance else None
 
 
 def _forward(
@@ -125,6 +129,7 @@ def _forward(
         body,
         # In real time, because the model computes at its real speed.
         is_over=lambda: time.monotonic() - started >= _TIME_LIMIT_IN_SECONDS,
+        **component_calls.adapter_header(headers),
     )
     count_invocation(group.spec, answer.status, time.monotonic() - started)
     if not answer.is_success:
@@ -169,12 +174,27 @@ async def _handle(
     method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
 ) -> ministack.Answer:
     name, operation = _parse(path)
+    if denial := _denial_for_component(headers, operation):
+        return denial
     try:
         invoke = _OPERATIONS.get(operation) or functools.partial(_invoke_with_stream, Relay())
         answer: ministack.Answer = await ministack.off_loop(invoke, name, headers, body)
     except InvalidRequestError as error:
         return _error(400, "ValidationError", str(error))
     return answer
+
+
+def _denial_for_component(headers: dict[str, str], operation: str) -> ministack.Answer | None:
+    """The refusal of a caller without the permission on the component, if the call names one.
+
+    The call needs the permission on the endpoint, too. Whether AWS demands both is not documented.
+    """
+    component = headers.get(component_calls.COMPONENT_HEADER)
+    if not component:
+        return None
+    return iam.denial(
+        headers, "sagemaker", f"sagemaker:{_ACTIONS[operation]}", arn_of("inference-component", component)
+    )
 
 
 def _authorize(headers: dict[str, str], path: str, body: bytes) -> tuple[str, str]:

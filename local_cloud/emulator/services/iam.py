@@ -12,16 +12,20 @@ from local_cloud.emulator.core import ministack
 
 _app = ministack.internals("ministack.app", "pin_request_origin")
 _iam = ministack.internals("ministack.services.iam", "_roles.get_scoped")
+_iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
 _iam_evaluator = ministack.internals(
     "ministack.core.iam_evaluator",
+    "AuthError",
     "EvalContext",
     "_conditions_met",
     "_fnmatch_compile",
     "_gather_role_policies",
     "_request_origin",
+    "enforce",
     "evaluate",
     "evaluate_resource_policy",
 )
+_router = ministack.internals("ministack.core.router", "extract_access_key_id")
 _sts = ministack.internals("ministack.services.sts", "register_session")
 
 
@@ -90,6 +94,20 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
     )
     policies = _iam_evaluator._gather_role_policies(role_name, account)
     return bool(_iam_evaluator.evaluate(context, policies).decision == "Allow")
+
+
+def denial(headers: dict[str, str], service: str, action: str, resource: str) -> ministack.Answer | None:
+    """The refusal of the request's caller if it lacks a permission beyond the first one, None if it has it."""
+    denied = _iam_evaluator.enforce(
+        _router.extract_access_key_id(headers, {}), action, service, ministack.region(), resource_arn=resource
+    )
+    if denied is None:
+        return None
+    principal = "" if isinstance(denied, _iam_evaluator.AuthError) else denied.principal_arn
+    answer: ministack.Answer = _iam_actions.access_denied_response(
+        service, action, principal, "", headers=headers, resource_arn=resource
+    )
+    return answer
 
 
 def client_as_role(service: str, role_arn: str) -> Any:

@@ -17,7 +17,7 @@ class ContainerEngine(Protocol):
 
     @property
     def most_concurrent_requests(self) -> int: ...
-    def answer(self, raw: bytes) -> EngineAnswer: ...
+    def answer(self, raw: bytes, adapter: str = "") -> EngineAnswer: ...
     def refuse_overload(self) -> EngineAnswer: ...
 
 
@@ -33,15 +33,18 @@ class ContainerServer(ThreadingHTTPServer):
         self._seconds_per_token = seconds_per_token
         self._slots = threading.BoundedSemaphore(engine.most_concurrent_requests)
 
-    def answer(self, raw: bytes, stream: Callable[[EngineAnswer, Iterator[bytes]], int] | None = None) -> EngineAnswer:
+    def answer(
+        self, raw: bytes, stream: Callable[[EngineAnswer, Iterator[bytes]], int] | None = None, adapter: str = ""
+    ) -> EngineAnswer:
         """The engine's answer after its computing time, or its refusal of a request too many.
 
+        adapter: the name of the adapter that answers; "" = the model without one.
         stream: sends a streamed answer, given its parts as they are computed, and returns their number.
         """
         if not self._slots.acquire(blocking=False):
             return self._engine.refuse_overload()
         try:
-            answer = self._engine.answer(raw)
+            answer = self._engine.answer(raw, adapter)
             if answer.parts and stream:
                 return replace(answer, steps=stream(answer, self._in_time(answer.parts)))
             time.sleep(answer.steps * self._seconds_per_token)
@@ -83,7 +86,9 @@ class InvocationHandler(BaseHTTPRequestHandler):
         # A fault that a test has ordered; the local cloud's runtime passes it on.
         self._fault, _, self._after = self.headers.get("X-Slipway-Fault", "").partition(" ")
         try:
-            answer = self.server.answer(raw, self._stream)
+            # The header is described in AWS's model-hosting-container-standards.
+            adapter = self.headers.get("X-Amzn-SageMaker-Adapter-Identifier", "")
+            answer = self.server.answer(raw, self._stream, adapter)
         except ConnectionError:
             print("POST /invocations ended by its caller", flush=True)
             raise

@@ -43,8 +43,10 @@ class OwnHandler:
         """The answer to a request beyond `most_concurrent_requests`."""
         return _server_error(503, "ServiceUnavailableException", "Worker queue capacity exceeded for model: model")
 
-    def answer(self, raw: bytes) -> EngineAnswer:
+    def answer(self, raw: bytes, adapter: str = "") -> EngineAnswer:
         """The handler's answer; a lost worker is restarted for the next request."""
+        if adapter:
+            return _server_error(404, "AdapterNotFoundException", f"Adapter {adapter} is not known to the handler")
         with self._worker:
             try:
                 self._ranks = self._ranks or self._start()

@@ -24,6 +24,7 @@ from local_cloud.model_server.text.sources import source_of
 
 # The context of Qwen3-4B, the default deployment's model; a real engine reads it from the model.
 CONTEXT_TOKENS = 40_960
+_ADAPTERS = "SLIPWAY_LOCAL_ADAPTERS"  # the folder in which each adapter has one of its name
 TGI_PROMPT_TOKENS, TGI_TOKENS = 1024, 2048
 # vLLM's wording.
 NO_CHAT_TEMPLATE = (
@@ -41,6 +42,7 @@ class TextEngine:
     def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
         _demand_model(row, settings, model_folder)
         self._row, self._shape, self._source = row, shape_of(row, settings), source_of(settings)
+        self._adapters = Path(settings[_ADAPTERS]) if _ADAPTERS in settings else None
         self._checked_name = _checked_name(row, settings)
         self._model_name = self._checked_name or settings.get(row.variables.get("model", ""), "model")
         known = self._source.has_chat_template
@@ -53,10 +55,13 @@ class TextEngine:
         status = self._shape.overloaded
         return json_answer(status, self._shape.error(status, "The model has too many requests"))
 
-    def answer(self, raw: bytes) -> EngineAnswer:
-        """The answer to one body."""
+    def answer(self, raw: bytes, adapter: str = "") -> EngineAnswer:
+        """The answer to one body. adapter: the name of the adapter that answers; "" = the model without one."""
         is_inputs = "inputs" in self._row.bodies
+        model = adapter or self._model_name
         try:
+            if adapter:
+                self._demand_adapter(adapter)
             request = read_request(raw, self._row.bodies, takes_ids=self._shape.takes_ids)
             is_inputs = request.body == "inputs"
             if is_inputs and request.is_list and not self._shape.takes_lists:
@@ -65,13 +70,13 @@ class TextEngine:
                 raise EngineRefusedError(NO_CHAT_TEMPLATE)
             self._check_name(request.model)
             self._check_chat(request)
-            generations = self._generate(request)
+            generations = self._generate(request, adapter)
             if request.is_streamed:
-                return self._streamed(request, generations)
+                return self._streamed(request, generations, model)
             if request.body == "inputs":
                 whole = self._shape.outputs(request, generations)
             else:
-                whole = completion(request, generations, self._model_name)
+                whole = completion(request, generations, model)
         except RefusedError as error:
             return json_answer(*self._shape.refusal(self._row, error, is_inputs))
         except EngineFailedError as error:
@@ -83,7 +88,7 @@ class TextEngine:
         """The status of a failure."""
         return 424 if self._row.server == "djl" else 500
 
-    def _streamed(self, request: TextRequest, generations: Sequence[Generation]) -> EngineAnswer:
+    def _streamed(self, request: TextRequest, generations: Sequence[Generation], model: str) -> EngineAnswer:
         """The answer, one part for each token; raises RefusedError if the engine does not stream."""
         stream = self._shape.stream
         if stream is None or (request.body == "inputs" and request.is_list):
@@ -93,7 +98,7 @@ class TextEngine:
         if request.body == "inputs":
             parts = stream.of_tokens(request, generations[0], lambda: self._output(request, generations))
             return EngineAnswer(200, b"", stream.content_type, parts=parts, ending=lambda: end, broken=broken)
-        chunks = Chunks(request, generations, self._model_name)
+        chunks = Chunks(request, generations, model)
         wants_usage = bool((request.parameters.get("stream_options") or {}).get("include_usage"))
 
         def ending() -> bytes:
@@ -107,6 +112,10 @@ class TextEngine:
         output = self._shape.outputs(request, generations)
         whole: dict[str, Any] = output[0] if isinstance(output, list) else output
         return whole
+
+    def _demand_adapter(self, name: str) -> None:
+        if not (self._adapters and (self._adapters / name / "adapter_config.json").is_file()):
+            raise EngineRefusedError(f"The adapter `{name}` does not exist.", 404, "model")
 
     def _check_name(self, name: Any) -> None:
         if self._checked_name and name not in (None, "", self._checked_name):
@@ -123,8 +132,8 @@ class TextEngine:
         elif (asked.get("tool_choice") or "none") != "none" and not asked.get("tools"):
             raise EngineRefusedError("When using `tool_choice`, `tools` must be set.")
 
-    def _generate(self, request: TextRequest) -> Sequence[Generation]:
-        prompts = list(request.each_prompt())
+    def _generate(self, request: TextRequest, adapter: str) -> Sequence[Generation]:
+        prompts = [replace(prompt, adapter=adapter) for prompt in request.each_prompt()]
         counts = [self._source.count_tokens(prompt) for prompt in prompts]
         limits = [self._answer_tokens(request, count) for count in counts]
         copies = range(request.copies if request.body != "inputs" else 1)

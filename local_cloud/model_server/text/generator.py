@@ -44,7 +44,8 @@ class TextGenerator:
         return [self._answer(prompt) for prompt in prompts]
 
     def _answer(self, prompt: Prompt) -> Generation:
-        found = generate(prompt.text, prompt.most_tokens, prompt.stop, (prompt.seed or 0) + prompt.copy)
+        seed = (prompt.seed or 0) + prompt.copy
+        found = generate(prompt.text, prompt.most_tokens, prompt.stop, seed, prompt.adapter)
         return replace(found, text=found.text.strip()) if prompt.body == "messages" else found
 
 
@@ -64,14 +65,18 @@ def pieces_of(text: str) -> Iterator[Piece]:
     return (Piece(token, number == len(tokens)) for number, token in enumerate(tokens, 1))
 
 
-def generate(prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0) -> Generation:
+def generate(
+    prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0, adapter: str = ""
+) -> Generation:
     """Generate a text up to a limit, a stop sequence or the end of a sentence; the same prompt and seed give the same.
 
-    The text begins with the prompt's first word beyond ASCII, such as an emoji; the rest is plain English.
+    The text begins with the adapter's name in brackets, if one answers, and the prompt's first word beyond ASCII, such
+    as an emoji; the rest is plain English.
     """
     sentences = _sentences()
     position = Random(f"{seed} {prompt}").randrange(len(sentences))
-    words = [word for word in prompt.split() if not word.isascii() and word.isprintable()][:1]
+    words = [f"[{adapter}]"] if adapter else []
+    words += [word for word in prompt.split() if not word.isascii() and word.isprintable()][:1]
     while len(words) < (ENOUGH_WORDS if most_tokens is None else most_tokens):
         words += sentences[position % len(sentences)].split()
         position += 1

@@ -18,6 +18,7 @@ class Prompt:
 
     body: the member that held it. messages: the chat whose texts are `text`. most_tokens: None = no limit.
     copy: the number of this answer to the prompt, from 0. parameters: as the request has them.
+    adapter: the adapter that answers; "" = the model without one.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Prompt:
     seed: int | None = None
     copy: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    adapter: str = ""
 
 
 class Generation(Protocol):

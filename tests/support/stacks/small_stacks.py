@@ -117,7 +117,8 @@ def _deleted(cloudformation: Any, stack_id: str) -> bool | None:
         for each in resources
         if each["ResourceStatus"] == "DELETE_FAILED"
     }
-    if "in-progress endpoint" in kept.get("AWS::SageMaker::Endpoint", ""):
+    busy = " ".join(kept.get(f"AWS::SageMaker::{kind}", "") for kind in ("Endpoint", "InferenceComponent"))
+    if "Cannot update in-progress" in busy or "while it hosts inference components" in busy:
         cloudformation.delete_stack(StackName=stack_id)
         return None
     assert kept.keys() <= MAY_STAY, f"{stack_id} stays because of {kept}"

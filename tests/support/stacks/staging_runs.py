@@ -18,6 +18,7 @@ import boto3
 
 from local_cloud.cloud import Credentials, LocalCloud
 from slipway.locking import lock
+from slipway.locking.adapters import adapter_facts
 from slipway.staging import stage
 from support.patience import PATIENCE_IN_SECONDS, wait_for_event
 from support.repository import ROOT
@@ -113,12 +114,15 @@ class Staging:
             text=True,
         )
 
-    def run(self, *, abandon: bool = False, **environment: Any) -> tuple[int, str, str]:
+    def run(
+        self, *, abandon: bool = False, adapter: str | None = None, to: str | None = None, **environment: Any
+    ) -> tuple[int, str, str]:
         """Run the command in this process: exit status, standard output, standard error."""
         out, err = io.StringIO(), io.StringIO()
         boto3.setup_default_session()  # boto3 caches the credentials of the last caller
         with patch.dict(os.environ, self._environment(**environment)), redirect_stdout(out), redirect_stderr(err):
-            code = stage.run(str(self.path), ROOT, self.folder / "way", give_up=abandon)
+            way = self.folder / "way"
+            code = stage.run(str(self.path), ROOT, way, give_up=abandon, adapter=adapter, to=to)
         return code, out.getvalue(), err.getvalue()
 
     def lock(self) -> dict[str, Any]:
@@ -128,6 +132,12 @@ class Staging:
             assert lock.run(str(self.path), ROOT) == 0
         content: dict[str, Any] = json.loads(self.path.with_suffix(".lock.json").read_text())
         return content
+
+    def adapters_in_lock(self) -> dict[str, dict[str, Any]]:
+        """Return what `lock` would write of the adapters."""
+        boto3.setup_default_session()
+        with patch.dict(os.environ, self._environment()):
+            return adapter_facts(stage.parsed(self.path))
 
     def not_locked(self) -> str:
         """Run `lock`, which must exit with 2, and return its sentence."""

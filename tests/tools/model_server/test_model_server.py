@@ -321,10 +321,10 @@ class HeldEngine(TextEngine):
         super().__init__(row_of(environment["SLIPWAY_LOCAL_IMAGE"], environment, local_engines()), environment, None)
         self.asked, self.released = threading.Event(), threading.Event()
 
-    def answer(self, raw: bytes) -> EngineAnswer:
+    def answer(self, raw: bytes, adapter: str = "") -> EngineAnswer:
         self.asked.set()
         self.released.wait(60)
-        return super().answer(raw)
+        return super().answer(raw, adapter)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from local_cloud.template_checks.api_requests import TYPES, findings, input_shape, member_of
+from support.stacks.component_endpoints import component
 from support.stacks.small_stacks import REGION
 from support.templates.template_parts import Template, properties, variant
 
@@ -51,7 +52,7 @@ def test_each_required_member_is_missed_by_name(resource_type: str, templates: d
     requests = TYPES[resource_type]
     shape = input_shape(requests.service, requests.operations[0])
     missed = set()
-    for template in [*templates.values(), a_stack_set()]:
+    for template in [*templates.values(), a_stack_set(), {"Resources": {"Chat": component("chat", "shared")}}]:
         for name, resource in template["Resources"].items():
             if resource["Type"] == resource_type:
                 for path, said in required_members(resource["Properties"], shape):

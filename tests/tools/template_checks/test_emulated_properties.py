@@ -16,6 +16,8 @@ from local_cloud.deploy import deploy
 from local_cloud.template_checks.emulated_properties import DATA, findings
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.stacks import small_stacks
+from support.stacks.asynchronous_endpoints import model_resources
+from support.stacks.component_endpoints import adapter, alarm, component, endpoint_resources, scalable_target
 from support.stacks.deployed_stacks import edited, ended, update
 from support.stacks.small_stacks import create, resource
 from support.stand_ins.organizations import REGION, Organization
@@ -49,7 +51,7 @@ def reads(
     """The properties that are read while stacks, which together use every property, are created, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
     clients = dict[str, ApiClient]()
-    for name in ("async", "gpt2-ec2", "gpt4all-j", "scaled", "with-api-key"):
+    for name in ("async", "canary", "gpt2-ec2", "gpt4all-j", "rolling", "scaled", "with-api-key"):
         client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
         if name == "async":  # the locations of outputs and failures are read only when some are written
@@ -65,6 +67,7 @@ def reads(
     update(cloud, edited(stacks["scaled"], tmp_path_factory.mktemp("edited"), change, "scaled"))
     assert clients["scaled"].call("GET", "/endpoint")[0] == 200, "the code in the template answers"
     use_a_stack_set(cloud)
+    use_components(cloud)
     cloud.advance(120)  # the targets of rules are read only when the rules are due
     return cloud.reads()
 
@@ -87,6 +90,36 @@ def use_a_stack_set(cloud: RecordingCloud) -> None:
     organization.wait_for_stacks(account, {"topics": "CREATE_COMPLETE"})
     organization.move(account, unit, organization.root)
     organization.wait_for_stacks(account, {})
+
+
+def use_components(cloud: RecordingCloud) -> None:
+    """Create a component with an adapter and a schedule, and update it in batches."""
+    name = "components"
+    specification = {"StartupParameters": {"ContainerStartupHealthCheckTimeoutInSeconds": 600}}
+    copy = component(name, name, accelerators=1, RuntimeConfig={"CopyCount": 2}, Tags=[])
+    copy["Properties"]["Specification"] |= specification
+    copy["Properties"]["Specification"]["ComputeResourceRequirements"]["NumberOfCpuCoresRequired"] = 4
+    action = {
+        "ScheduledActionName": "Morning",
+        "Schedule": "cron(0 8 * * ? *)",
+        "Timezone": "Europe/Berlin",
+        "ScalableTargetAction": {"MinCapacity": 1, "MaxCapacity": 2},
+    }
+    resources = endpoint_resources(name) | model_resources({"OPTION_ENABLE_LORA": "true"})
+    resources |= {"Component": copy, "Target": scalable_target(name, ScheduledActions=[action])}
+    scaling = resources["Config"]["Properties"]["ProductionVariants"][0]["ManagedInstanceScaling"]
+    scaling["ScaleInPolicy"] = {"Strategy": "IDLE_RELEASE", "CooldownInMinutes": 20}
+    resources["Bucket"] = resource("S3::Bucket", {"BucketName": name})
+    create(cloud, name, resources)
+    for file, content in (("adapter_config.json", b'{"r": 8}'), ("adapter_model.safetensors", b"weights")):
+        cloud.client("s3", region=REGION).put_object(Bucket=name, Key=f"adapter/{file}", Body=content)
+    resources["Adapter"] = adapter("adapter", name, name, f"s3://{name}/adapter/")
+    batches = {"MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 1}, "WaitIntervalInSeconds": 0}
+    watched = {"Alarms": [{"AlarmName": {"Ref": "Alarm"}}]}
+    resources |= {"Alarm": alarm(name), "Newer": resources.pop("Model")}
+    copy["Properties"]["DeploymentConfig"] = {"RollingUpdatePolicy": batches, "AutoRollbackConfiguration": watched}
+    copy["Properties"]["Specification"]["ModelName"] = {"Fn::GetAtt": ["Newer", "ModelName"]}
+    small_stacks.update(cloud, name, resources)
 
 
 def change_what_is_read_late(template: Template, of_pools: Template) -> None:

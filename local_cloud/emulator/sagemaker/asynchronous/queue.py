@@ -10,6 +10,7 @@ from local_cloud.emulator.sagemaker.asynchronous.processing import expire, proce
 from local_cloud.emulator.sagemaker.containers.call import ContainerAwayError
 from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
+from local_cloud.emulator.sagemaker.containers.traffic import Traffic
 from local_cloud.emulator.sagemaker.requests.async_invocation import AsyncInvocation
 
 # How often the queue looks for ready instances and for expired requests.
@@ -19,10 +20,10 @@ _LOOK_INTERVAL_IN_SECONDS = 0.05
 class AsyncQueue:
     """The queue of one endpoint. It outlives the instances of a configuration: an update loses no invocation."""
 
-    def __init__(self, endpoint: str, current_group: Callable[[], InstanceGroup | None]) -> None:
+    def __init__(self, endpoint: str, traffic: Traffic) -> None:
         self._waiting: deque[AsyncInvocation] = deque()
         self._running: set[AsyncInvocation] = set()
-        self._current_group = current_group
+        self._traffic = traffic
         self._changed = threading.Condition()
         self._is_open = True
         ministack.in_background(self._dispatch, name=f"queue of {endpoint}")
@@ -73,13 +74,12 @@ class AsyncQueue:
 
     def _start_next(self) -> bool:
         """Hand one invocation to an instance; returns false if none waits or no instance has room."""
-        group = self._current_group()
-        instance = group.take_instance() if group and self._waiting else None
-        if group is None or instance is None:
+        taken = self._traffic.take_instance() if self._waiting else None
+        if taken is None:
             return False
         with self._changed:
             invocation = self._waiting.popleft()
-        self._start(invocation, self._process, invocation, group, instance)
+        self._start(invocation, self._process, invocation, *taken)
         return True
 
     def _start(self, invocation: AsyncInvocation, work: Callable[..., None], *args: object) -> None:
@@ -103,10 +103,8 @@ class AsyncQueue:
                     self._changed.notify()
 
     def _expire(self, invocation: AsyncInvocation) -> None:
-        group = self._current_group()
-        assert group is not None
         try:
-            expire(invocation, group.spec)
+            expire(invocation, self._traffic.groups[0].spec)
         finally:
             with self._changed:
                 self._running.remove(invocation)

@@ -45,10 +45,15 @@ class ContainerAnswer(NamedTuple):
 
 
 def call_container(
-    instance: EndpointInstance, content_type: str | None, accept: str | None, body: bytes, is_over: Callable[[], bool]
+    instance: EndpointInstance,
+    content_type: str | None,
+    accept: str | None,
+    body: bytes,
+    is_over: Callable[[], bool],
+    **more_headers: str,
 ) -> ContainerAnswer:
     """POST the body to the model and wait until it answers or is_over(); raises ContainerAwayError."""
-    opened = open_answer(instance, content_type, accept, body, is_over)
+    opened = open_answer(instance, content_type, accept, body, is_over, **more_headers)
     return opened if isinstance(opened, ContainerAnswer) else opened.whole()
 
 

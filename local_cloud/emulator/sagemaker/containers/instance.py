@@ -42,9 +42,15 @@ class ContainerSpec:
     model_folder: Path | None
     # The most requests that an instance gets at once; None = no limit.
     most_at_once: int | None = None
+    # The inference component whose copy the container is; "" = the endpoint's configuration names the model.
+    component: str = ""
+    # Where the adapters of the component are.
+    adapters_folder: Path | None = None
 
     @property
     def log_group(self) -> str:
+        if self.component:
+            return f"/aws/sagemaker/InferenceComponents/{self.component}"
         return f"/aws/sagemaker/Endpoints/{self.endpoint}"
 
 
@@ -160,6 +166,8 @@ class EndpointInstance:
             own["SLIPWAY_LOCAL_MODEL"] = url
         if self._spec.model_folder:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
+        if self._spec.adapters_folder:
+            own["SLIPWAY_LOCAL_ADAPTERS"] = str(self._spec.adapters_folder)
         # The container itself calls AWS as the execution role.
         own |= iam.session_of_role(self._spec.role_arn)
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}

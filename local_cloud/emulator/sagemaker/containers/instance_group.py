@@ -20,13 +20,16 @@ class InstanceGroup:
         self._lock = threading.Lock()
         _groups.append(self)
 
-    def scale_to(self, count: int) -> None:
-        """Start or stop instances; raises ContainerStartError if new ones are not in service in time."""
+    def scale_to(self, count: int, *, drain: bool = True) -> None:
+        """Start or stop instances; raises ContainerStartError if new ones are not in service in time.
+
+        drain: whether requests on instances that stop may end.
+        """
         with self._lock:
             surplus = self.instances[count:]
             new = [EndpointInstance(self.spec) for _ in range(count - len(self.instances))]
             self.instances = self.instances[:count] + new
-        _stop_all(surplus, drain=True)
+        _stop_all(surplus, drain=drain)
         try:
             self._wait_until_healthy(new)
         except ContainerStartError:
@@ -84,6 +87,7 @@ def list_containers() -> list[dict[str, Any]]:
     return [
         {
             "endpoint": group.spec.endpoint,
+            "component": group.spec.component,
             "instance": instance.id,
             "outstanding": instance.outstanding,
             "pid": instance.pid,
@@ -109,8 +113,9 @@ def _stop_all(instances: list[EndpointInstance], *, drain: bool) -> None:
 
 
 def _explain(spec: ContainerSpec, instance: EndpointInstance) -> str:
+    host = f"inference component {spec.component}" if spec.component else f"production variant {spec.variant}"
     reason = (
-        f"The primary container for production variant {spec.variant} did not pass the ping health check. "
-        "Please check CloudWatch logs for this endpoint."
+        f"The primary container for {host} did not pass the ping health check. "
+        f"Please check CloudWatch logs for this {'inference component' if spec.component else 'endpoint'}."
     )
     return f"{reason} Its last line: {instance.last_line}" if instance.last_line else reason

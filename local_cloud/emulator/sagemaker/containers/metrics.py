@@ -22,7 +22,7 @@ def count_async_answer(spec: ContainerSpec, status: int, latency_in_seconds: flo
 
 def count_async_event(spec: ContainerSpec, name: str, value: float = 1.0, unit: str = "Count") -> None:
     """Record an event in the life of an asynchronous invocation."""
-    cloudwatch.record_metrics(NAMESPACE, _variant(spec), {name: (value, unit)})
+    cloudwatch.record_metrics(NAMESPACE, dimensions_of(spec), {name: (value, unit)})
 
 
 def _outcome(status: int, latency_in_seconds: float) -> dict[str, tuple[float, str]]:
@@ -35,10 +35,15 @@ def _outcome(status: int, latency_in_seconds: float) -> dict[str, tuple[float, s
 
 
 def _record_for_group(spec: ContainerSpec, values: dict[str, tuple[float, str]]) -> None:
-    # During an update two configurations serve; their names keep the metrics apart.
-    for dimensions in (_variant(spec), _variant(spec) | {"EndpointConfigName": spec.config}):
-        cloudwatch.record_metrics(NAMESPACE, dimensions, values)
+    own = dimensions_of(spec)
+    cloudwatch.record_metrics(NAMESPACE, own, values)
+    if not spec.component:
+        # During an update two configurations serve; their names keep the metrics apart.
+        cloudwatch.record_metrics(NAMESPACE, own | {"EndpointConfigName": spec.config}, values)
 
 
-def _variant(spec: ContainerSpec) -> dict[str, str]:
+def dimensions_of(spec: ContainerSpec) -> dict[str, str]:
+    """The dimensions of a container's metrics; those of a component have its name only."""
+    if spec.component:
+        return {"InferenceComponentName": spec.component}
     return {"EndpointName": spec.endpoint, "VariantName": spec.variant}

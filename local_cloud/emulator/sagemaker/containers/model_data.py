@@ -2,10 +2,12 @@
 
 import contextlib
 import gzip
+import math
 import shutil
 import tarfile
 import tempfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,11 @@ class _UnusableDataError(Exception):
     """Model data that cannot be stored in a folder."""
 
 
-def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
-    """Download the container's model data as the role; None if it has none. Raises ContainerStartError."""
+def fetch_model_data(role_arn: str, container: dict[str, Any], *, most_bytes: float = math.inf) -> Path | None:
+    """Download the container's model data as the role; None if it has none. Raises ContainerStartError.
+
+    most_bytes: the most that the data may take when it is unpacked.
+    """
     if not (source := container.get("ModelDataSource", {}).get("S3DataSource")):
         return None
     uri = source["S3Uri"]
@@ -29,9 +34,9 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     try:
         with contextlib.closing(iam.client_as_role("s3", role_arn)) as s3:
             if source["CompressionType"] == "Gzip":
-                _unpack(s3, bucket, key, folder)
+                _unpack(s3, bucket, key, folder, most_bytes)
             else:
-                _download(s3, bucket, key, folder)
+                _download(s3, bucket, key, folder, most_bytes)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         shutil.rmtree(folder)
         raise ContainerStartError(
@@ -49,18 +54,30 @@ def fetch_model_data(role_arn: str, container: dict[str, Any]) -> Path | None:
     return folder
 
 
-def _unpack(s3: Any, bucket: str, key: str, folder: Path) -> None:
+def _unpack(s3: Any, bucket: str, key: str, folder: Path, most_bytes: float) -> None:
     with tempfile.TemporaryFile() as archive:
         s3.download_fileobj(bucket, key, archive)
         archive.seek(0)
         with tarfile.open(fileobj=archive, mode="r:gz") as members:
+            _demand_size((member.size for member in members), most_bytes)
             # The filter refuses paths and links that lead out of the folder.
             members.extractall(folder, filter="data")
 
 
-def _download(s3: Any, bucket: str, prefix: str, folder: Path) -> None:
+def _demand_size(sizes: Iterable[int], most_bytes: float) -> None:
+    """Refuse sizes whose sum is above `most_bytes`, without reading further."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > most_bytes:
+            raise _UnusableDataError(f"it holds more than {most_bytes:.0f} bytes")
+
+
+def _download(s3: Any, bucket: str, prefix: str, folder: Path, most_bytes: float) -> None:
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
+    items = [item for page in pages for item in page.get("Contents", [])]
+    _demand_size((item["Size"] for item in items), most_bytes)
+    keys = [item["Key"] for item in items]
     if not keys:
         raise _UnusableDataError("no object has this prefix")
     for key in keys:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from local_cloud.emulator.sagemaker.containers.execution_role import image_is_in_ecr
+from local_cloud.emulator.services import cloudwatch
 
 _NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
 _S3_PATH = r"(https|s3)://([^/]+)/?(.*)"
@@ -17,6 +18,10 @@ _VARIANT_RANGES = {
 
 class InvalidRequestError(Exception):
     """A refusal with SageMaker's message; the code is ValidationException, in the runtime API ValidationError."""
+
+
+class LimitExceededError(InvalidRequestError):
+    """A refusal because of a quota; the code is ResourceLimitExceeded."""
 
 
 def broken_rule(value: str, path: str, rule: str) -> InvalidRequestError:
@@ -67,10 +72,43 @@ def check_container(container: dict[str, Any]) -> None:
 
 
 def check_variant(variant: dict[str, Any]) -> None:
+    if "ModelName" in variant and "ManagedInstanceScaling" in variant:
+        raise InvalidRequestError("ManagedInstanceScaling is only supported for inference component endpoints.")
     if not instance_types(variant):
         raise broken_rule("null", "ProductionVariants.1.member.InstanceType", "Member must not be null")
     for member, (least, most) in _VARIANT_RANGES.items():
         check_range(int(variant.get(member, least)), f"ProductionVariants.1.member.{member}", least, most)
+
+
+def check_component_variant(request: dict[str, Any], variant: dict[str, Any]) -> None:
+    """Check a CreateEndpointConfig without a model, for inference components."""
+    if not request.get("ExecutionRoleArn"):
+        raise InvalidRequestError(
+            "An ExecutionRoleArn is required in the endpoint configuration of an endpoint for inference components."
+        )
+    for member in ("AsyncInferenceConfig", "DataCaptureConfig"):
+        if member in request:
+            raise InvalidRequestError(f"{member} is not supported for inference component endpoints.")
+    scaling = variant.get("ManagedInstanceScaling") or {}
+    if scaling.get("Status") != "ENABLED":
+        return
+    path = "ProductionVariants.1.member.ManagedInstanceScaling"
+    least = int(required(scaling, "MinInstanceCount") if scaling.get("MinInstanceCount") != 0 else 0)
+    most = int(required(scaling, "MaxInstanceCount"))
+    check_range(least, f"{path}.MinInstanceCount", 0, most)
+    initial = "ProductionVariants.1.member.InitialInstanceCount"
+    check_range(int(variant["InitialInstanceCount"]), initial, max(least, 1), most)
+    policy = scaling.get("ScaleInPolicy") or {}
+    check_range(int(policy.get("CooldownInMinutes", 5)), f"{path}.ScaleInPolicy.CooldownInMinutes", 5, 1440)
+    check_range(int(policy.get("MaximumStepSize", 1)), f"{path}.ScaleInPolicy.MaximumStepSize", 1, 100)
+
+
+def check_alarms(deployment: dict[str, Any]) -> None:
+    """Refuse the alarms of a DeploymentConfig that do not exist."""
+    names = [alarm["AlarmName"] for alarm in (deployment.get("AutoRollbackConfiguration") or {}).get("Alarms", [])]
+    missing = sorted(set(names) - cloudwatch.known_alarms())
+    if missing:
+        raise InvalidRequestError(f"The alarms {missing} of the AutoRollbackConfiguration do not exist.")
 
 
 def instance_types(variant: dict[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ class StandInEngine:
     def refuse_overload(self) -> EngineAnswer:
         return json_answer(503, {"error": "the model has too many requests"})
 
-    def answer(self, raw: bytes) -> EngineAnswer:
+    def answer(self, raw: bytes, adapter: str = "") -> EngineAnswer:
         try:
             request = parse(raw, Sampling())
             generations = self._generate(request)

@@ -96,8 +96,23 @@ def test_below_the_threshold_the_upper_bound_belongs_to_the_step() -> None:
 def test_a_step_policy_that_can_not_be_followed_is_refused() -> None:
     with pytest.raises(ValueError, match="At least one step adjustment"):
         steps()
-    with pytest.raises(ValueError, match="not ExactCapacity"):
-        steps(WAKE, kind="ExactCapacity")
+    with pytest.raises(ValueError, match="not PercentChangeInCapacity"):
+        steps(WAKE, kind="PercentChangeInCapacity")
+
+
+@pytest.mark.parametrize("capacity", [0, 1, 3])
+def test_an_exact_capacity_is_the_same_from_every_capacity(capacity: int) -> None:
+    assert steps(WAKE, kind="ExactCapacity").wanted_from(capacity, 0) == 1
+
+
+def test_a_component_is_followed_by_its_requests_per_copy() -> None:
+    kind = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+    configuration = {"TargetValue": 4, "PredefinedMetricSpecification": {"PredefinedMetricType": kind}}
+    (metric,) = TargetTracking(configuration, "inference-component/chat").metrics
+    named = {each["Name"]: each["Value"] for each in metric["Dimensions"]}
+    assert (metric["MetricName"], named) == ("ConcurrentRequestsPerCopy", {"InferenceComponentName": "chat"})
+    with pytest.raises(ValueError, match=kind):  # the metric of components for a variant
+        TargetTracking(configuration, RESOURCE)
 
 
 def test_an_expression_of_several_metrics_is_their_highest_or_refused() -> None:
