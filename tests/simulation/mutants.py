@@ -30,6 +30,8 @@ from inference_api.keys import usage_row
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.shared import errors
 from inference_api.shared.conditional_writes import ConditionalWrites
+from inference_api.wake import row as wake_row
+from inference_api.wake.row import WakeRow
 from inference_api.worker import tender_plan
 from inference_api.worker.resident_worker import ResidentWorker
 from simulation.callers.job_callers import Habits
@@ -61,6 +63,7 @@ NOTHING_BEGUN = "a_batch_that_is_cancelled_while_it_is_validated_has_begun_nothi
 BATCHES_END, ONE_RESULT = "batches_end", "each_line_of_a_batch_has_one_result_in_order"
 RIGHT_RESULT, COUNTS_GROW = "results_of_a_batch_answer_their_lines", "counts_of_a_batch_never_go_back"
 RIGHT_LINE, ONE_BATCH = "the_model_is_asked_for_lines_of_batches_only", "an_idempotency_key_makes_one_batch"
+ASKED_ONCE, WAKE_BUDGET = "w1_a_copy_is_asked_for_once_a_minute", "w1_no_day_has_more_wakes_than_its_budget"
 
 # Settings of trials.
 HEALTHY: dict[str, Any] = {"rates": Rates(), "habits": Habits(listed=0.5, key_with_other_body=0.5)}
@@ -88,6 +91,14 @@ REPEATED_BATCHES: dict[str, Any] = {
 }
 SLOW_BATCHES: dict[str, Any] = BATCHES | {"median": 40.0, "longest": 45.0, "capacity": 4}
 CALLS: dict[str, Any] = {"rates": Rates(unknown_outcome=0.3, death_in_stream=0.2), "calls": 60, "jobs": 1}
+SLEEPING: dict[str, Any] = {
+    "rates": Rates(scale_in=0.05, failed_start=0.3),
+    "asleep_after": 60.0,
+    "wakes_per_day": 4,
+    "calls": 20,
+    "jobs": 40,
+    "arrivals": 1500,
+}
 CONFUSED_WORKERS: dict[str, Any] = {
     "rates": Rates(unknown_outcome=0.3, throttle=0.4, duplicate_message=1.0),
     "faulty_functions": ("run_job",),
@@ -612,6 +623,16 @@ TRIED = [
         "value in ()",
         REALTIME,
         CALLS,
+    ),
+    Mutant("asks are not noted", ASKED_ONCE, wake_row.asked, "asked_at=now", "asked_at=0", REALTIME, SLEEPING),
+    Mutant(
+        "wakes have no budget",
+        WAKE_BUDGET,
+        WakeRow.has_asks_left,
+        "self.asks < asks_per_day",
+        "True",
+        REALTIME,
+        SLEEPING,
     ),
     Mutant(
         "a line runs with another prompt",

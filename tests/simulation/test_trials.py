@@ -104,6 +104,61 @@ def test_clocks_that_differ_by_seconds_do_no_harm(mode: str) -> None:
     run(Trial(mode=mode, jobs=100, seed=3, clock_skew=5.0))
 
 
+def test_a_model_that_sleeps_loses_no_job_and_its_refusals_cost_no_attempt() -> None:
+    """Copies go at any moment, some starts come to nothing, and callers, jobs and lines of batches wake the model."""
+    trial = Trial(
+        mode="realtime",
+        jobs=150,
+        arrivals=4000,
+        rates=Rates(scale_in=0.1, failed_start=0.3),
+        outages=0,
+        habits=Habits(cancelled=0, refused=0),
+        deadline=7200,
+        calls=40,
+        batches=1,
+        batch_lines=20,
+        asleep_after=120,
+    )
+    world = run(trial)
+    assert set(ends(world)) == {"SUCCEEDED"}
+    assert {world.history.final_row(job).attempts for job in world.history.rows} == {1}
+    assert max(Counter(run.job for run in world.deployment.runs).values()) == 1
+    component = world.deployment.component
+    assert component
+    assert component.wakes > 10
+    assert world.faults.injected["scaled in at a call"] > 10
+    assert world.faults.injected["a start came to nothing"] > 3
+
+
+def test_a_model_that_sleeps_under_faults_breaks_no_promise() -> None:
+    world = run(Trial(mode="realtime", jobs=300, arrivals=6000, seed=2, deadline=7200, calls=60, asleep_after=200))
+    assert world.deployment.component
+    assert world.deployment.component.wakes > 10
+    assert ends(world)["SUCCEEDED"] > 200
+
+
+def test_after_the_days_wakes_jobs_wait_for_midnight() -> None:
+    """The trial begins at midnight in UTC, and its jobs may wait for more than a day."""
+    trial = Trial(
+        mode="realtime",
+        jobs=40,
+        arrivals=20_000,
+        rates=Rates(),
+        outages=0,
+        habits=Habits.only_submit(),
+        deadline=100_000,
+        asleep_after=60,
+        wakes_per_day=3,
+        unknown_messages=0,
+    )
+    world = run(trial)
+    assert set(ends(world)) == {"SUCCEEDED"}
+    component = world.deployment.component
+    assert component
+    assert 3 < len(component.asks) <= 6
+    assert component.refused <= 3 * trial.capacity + 6  # a refused call would set off the alarm
+
+
 def test_a_generation_on_an_asynchronous_endpoint_is_a_job() -> None:
     world = run(Trial(mode="async", jobs=100, arrivals=600, seed=4, habits=Habits(generated=0.5, waiting=0.8)))
     asked = Counter(exchange.reply.status for exchange in world.history.exchanges if exchange.action == "generate")

@@ -46,8 +46,8 @@ class AdvanceFailedError(Exception):
 class DriverSettings(NamedTuple):
     """Settings of the driver.
 
-    models: names of the deployment's model. any_model: whether every other name is accepted, too. retention: how long
-    an ended batch is kept, in seconds.
+    models: names of the deployment's model. adapters: names of its LoRA adapters. any_model: whether every other name
+    is accepted, too. retention: how long an ended batch is kept, in seconds.
     """
 
     models: tuple[str, ...]
@@ -55,6 +55,7 @@ class DriverSettings(NamedTuple):
     most_body_bytes: int
     retention: int
     deployment: str
+    adapters: tuple[str, ...] = ()
 
 
 class Driver:
@@ -147,11 +148,11 @@ class Driver:
         return batch
 
     def _models(self, key: AuthorizedKey | None) -> Collection[str] | None:
-        """Return the names that lines may use for the model; None = any name."""
-        names = self._settings.models
+        """Return the names of models that lines may use; None = any name."""
+        names, adapters = self._settings.models, self._settings.adapters
         if key and key.models is not None:
-            return [name for name in names if key.may_ask_for(name, names)]
-        return None if self._settings.any_model else names
+            return [name for name in (*names, *adapters) if key.may_ask_for(name, names)]
+        return None if self._settings.any_model else (*names, *adapters)
 
     def _validate(self, batch: Batch) -> Batch:
         chunks = self._storage.stream_input(batch)

@@ -60,6 +60,7 @@ def driver() -> Driver:
     batches, jobs, deployed, kept = batch_service(), job_service(), settings(), job_settings()
     limits = DriverSettings(
         models=deployed.model_names,
+        adapters=deployed.adapters,
         any_model=deployed.openai.any_model,
         most_body_bytes=deployed.request_rules.max_bytes,
         retention=kept.times.retention,

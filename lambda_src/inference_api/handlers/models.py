@@ -1,5 +1,6 @@
 """GET /models and GET /models/{id}."""
 
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,24 +14,36 @@ from inference_api.shared.settings import settings
 
 @answers
 def handler(request: Request) -> Response:
-    """GET /models: the deployment's model in OpenAI's form, if the key may use it. `status` is our own member."""
-    name = request.path.get("id")
+    """GET /models: the model and its adapters in OpenAI's form, if the key may use them. `status` is our own member."""
+    name, offered = request.path.get("id"), _offered(request)
     if name is None:
-        return Response(200, {"object": "list", "data": [_model()] if _is_for(request) else []})
+        status = _status() if offered else None
+        return Response(200, {"object": "list", "data": [_model(each, status) for each in offered]})
     name = unquote(name)  # clients send the slash of an id as it is, or escaped
-    if not _is_for(request) or name not in settings().model_names:
+    of_model = settings().model_id if name in settings().model_names else name
+    if of_model not in offered:
         raise errors.model_not_found(name)
-    return Response(200, _model())
+    return Response(200, _model(of_model, _status()))
 
 
-def _model() -> dict[str, Any]:
-    owner, _, name = settings().model_id.rpartition("/")
+def _offered(request: Request) -> list[str]:
+    """Return the ids of the model and of its adapters that the caller's key may use."""
+    names: dict[str, Collection[str]] = {settings().model_id: settings().model_names}
+    names |= {each: (each,) for each in settings().adapters}
+    return [name for name in names if request.key is None or request.key.may_ask_for(name, names[name])]
+
+
+def _model(name: str, status: str | None) -> dict[str, Any]:
+    model_id = settings().model_id
+    owner, _, last = model_id.rpartition("/")
+    of_adapter = {} if name == model_id else {"root": name, "parent": model_id}  # as vLLM shows them
     return {
-        "id": settings().model_id,
+        "id": name,
         "object": "model",
         "created": 0,  # unknown
-        "owned_by": owner or name,
-        "status": _status(),
+        "owned_by": owner or last,
+        "status": status,
+        **of_adapter,
     }
 
 
@@ -39,7 +52,3 @@ def _status() -> str | None:
         return deployed_engine.state()
     except (ApiError, *PASSING_ERRORS):
         return None
-
-
-def _is_for(request: Request) -> bool:
-    return request.key is None or request.key.may_ask_for(settings().model_id, settings().model_names)

@@ -4,10 +4,8 @@ from functools import cache
 
 from inference_api.jobs.service import job_service
 from inference_api.jobs.worker import work_on
-from inference_api.model import deployed_engine
+from inference_api.model.endpoint import deployed_endpoint
 from inference_api.model.endpoint_client import EndpointClient, one_call
-from inference_api.shared.runtime import runtime
-from inference_api.shared.settings import settings
 from inference_api.shared.sqs import Message, handles_each
 
 
@@ -20,5 +18,4 @@ def handler(message: Message) -> None:
 @cache
 def endpoint() -> EndpointClient:
     """Return the client of the model's endpoint, made on first use."""
-    client = runtime().client("sagemaker-runtime", one_call())
-    return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)
+    return deployed_endpoint(one_call())

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 
@@ -26,7 +26,10 @@ from inference_api.model import deployed_engine
 from inference_api.model.endpoint_status import FirstService
 from inference_api.shared.model_states import ASLEEP, READY, STARTING
 from inference_api.shared.runtime import ONE_ATTEMPT, ONE_QUICK_ATTEMPT, STANDARD_RETRIES, OutOfTimeError, runtime
-from inference_api.shared.settings import job_settings, settings
+from inference_api.shared.settings import job_settings, settings, sleeps
+
+if TYPE_CHECKING:
+    from inference_api.wake.waker import Waker
 
 # By default a link names the global host, which redirects for new buckets and refuses those of younger regions.
 SIGNED_FOR_THE_REGION = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
@@ -59,6 +62,8 @@ class JobService:
 
     def wake(self) -> bool:
         """Start a model that sleeps, without a job of the caller. Return whether it starts, or already runs."""
+        if sleeps():
+            return _waker().wake().state in (STARTING, READY)
         if settings().runs_on_machines:
             starter().wake()
         elif deployed_engine.state() == ASLEEP:
@@ -133,14 +138,26 @@ def _quick_files() -> JobFiles:
 
 
 @cache
-def first_service() -> FirstService | Readiness:
+def first_service() -> "FirstService | Readiness | Waker":
     """Return the check of the first service.
 
     It is no part of JobService: only functions that submit jobs need its client, which is large.
     """
     if settings().runs_on_machines:
         return readiness()
+    if sleeps():
+        return _waker()
+    if settings().inference_component:
+        from inference_api.wake.parts import component
+
+        return FirstService(component())
     return FirstService(deployed_engine.endpoint_status())
+
+
+def _waker() -> "Waker":
+    from inference_api.wake.parts import waker  # functions of a model that never sleeps start faster without it
+
+    return waker()
 
 
 def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBackend:
@@ -159,4 +176,4 @@ def _backend(table: JobTable, files: JobFiles, completion: Completion) -> JobBac
     parts: dict[str, Any] = {"table": table, "completion": completion, "times": jobs.times, "runtime": current}
     if deployed.runs_on_machines:
         return MachineBackend(client, jobs.queue_url, starter=starter(), readiness=readiness(), **parts)
-    return QueueBackend(client, jobs.queue_url, **parts)
+    return QueueBackend(client, jobs.queue_url, until_ready=_waker().seconds_until_ready if sleeps() else None, **parts)

@@ -10,7 +10,7 @@ from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.metrics import emit_for_configuration
 from inference_api.shared.runtime import ONE_QUICK_ATTEMPT, runtime
-from inference_api.shared.settings import settings
+from inference_api.shared.settings import settings, sleeps
 
 
 def demand() -> None:
@@ -26,6 +26,10 @@ def state() -> str:
     """
     if not settings().endpoint_deployed:
         return "not_deployed"
+    if settings().inference_component:
+        from inference_api.wake import parts  # functions of an endpoint with a model of its own start faster without it
+
+        return parts.waker().state() if sleeps() else parts.component().state()
     if settings().endpoint_name:
         return endpoint_status().state()
     from inference_api.machines.parts import readiness  # functions of an endpoint start faster without it
@@ -39,6 +43,10 @@ def serves() -> bool:
     If it is False, a body that breaks a rule of this engine is left to the container. Machines have no update during
     which two engines answer, so for them it is True.
     """
+    if settings().inference_component:
+        from inference_api.wake import parts
+
+        return parts.component().is_settled()
     configuration = settings().endpoint_configuration
     return not configuration or endpoint_status().runs(configuration) is True
 
@@ -58,7 +66,8 @@ def count_call(error: InvocationError | None) -> None:
         if not (failed or timed_out) or endpoint_status().runs(configuration) is False:
             return
     counted = {} if timed_out else {"ModelFailures": int(failed)}
-    emit_for_configuration(configuration, runtime().now(), counted | {"ModelTimeouts": int(timed_out)})
+    counter = configuration or settings().inference_component  # the configuration of a shared endpoint says nothing
+    emit_for_configuration(counter, runtime().now(), counted | {"ModelTimeouts": int(timed_out)})
 
 
 @cache
@@ -67,4 +76,9 @@ def endpoint_status() -> EndpointStatus:
 
     A read has one quick attempt, because a call of the model may follow that takes nearly all of the function's time.
     """
-    return EndpointStatus(runtime().client("sagemaker", ONE_QUICK_ATTEMPT), settings().endpoint_name, runtime().now)
+    return EndpointStatus(
+        runtime().client("sagemaker", ONE_QUICK_ATTEMPT),
+        settings().endpoint_name,
+        runtime().now,
+        updates_by_parts=settings().updates_by_parts,
+    )

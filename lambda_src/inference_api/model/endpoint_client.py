@@ -1,12 +1,13 @@
 """The model's SageMaker endpoint: one attempt per call."""
 
+import json
 import os
 import socket
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.config import Config
 from botocore.eventstream import ParserError
@@ -52,10 +53,26 @@ def one_stream() -> Config:
     return ONE_ATTEMPT.merge(Config(read_timeout=STREAM_READ))
 
 
+class Waker(Protocol):
+    """Wakes a model that sleeps."""
+
+    def demand_copy(self) -> None:
+        """Raises InvocationError if no copy of the model runs."""
+        ...
+
+    def after_refusal(self, error: errors.InvocationError) -> errors.InvocationError:
+        """Wake the model after a call was refused as not ready. Return the error for the caller."""
+        ...
+
+
 class EndpointClient:
     """Calls the model's endpoint.
 
-    client: botocore's `sagemaker-runtime`. on_end: called at the end of each call, with its error or None.
+    client: botocore's `sagemaker-runtime`. component: the inference component of the endpoint that holds the model;
+    empty if the endpoint itself holds it. adapters: names of adapters, of which each has a component
+    `<component>-<name>`: a body whose `model` is such a name goes there. names: those of the model itself; beside
+    adapters others are refused. waker: of a model that sleeps. on_end: called at the end of each call, with its error
+    or None.
     """
 
     def __init__(
@@ -64,9 +81,16 @@ class EndpointClient:
         endpoint_name: str,
         clock: Callable[[], float] = time.time,
         on_end: Callable[[errors.InvocationError | None], None] = lambda error: None,
+        *,
+        component: str = "",
+        adapters: Collection[str] = (),
+        names: Collection[str] = (),
+        waker: Waker | None = None,
     ) -> None:
         self._client = client
-        self._endpoint_name = endpoint_name
+        self._endpoint, self._component = endpoint_name, component
+        self._adapters, self._names = adapters, names
+        self._waker = waker
         self._clock = clock
         self._on_end = on_end
         self._used_at = clock()
@@ -108,11 +132,11 @@ class EndpointClient:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def _stream(self, body: bytes) -> Generator[bytes, None, None]:
-        self._close_if_idle()
+        self._prepare()
         started, stream = self._clock(), None
         try:
             response = self._client.invoke_endpoint_with_response_stream(
-                EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
+                **self._addressed(body), ContentType="application/json", Accept="application/json"
             )
             stream = response["Body"]
             with self._lock:
@@ -122,7 +146,7 @@ class EndpointClient:
         except EventStreamError as error:
             raise _broken(error, self._clock() - started) from None
         except ClientError as error:
-            raise _refusal(error) from None
+            raise self._refusal(error) from None
         except (ReadTimeoutError, StreamReadTimeoutError):
             raise errors.model_timeout() from None
         except (ConnectionError, HTTPClientError, HTTPError, OSError, ParserError) as error:
@@ -135,19 +159,40 @@ class EndpointClient:
                     stream.close()
             self._used_at = self._clock()
 
-    def _close_if_idle(self) -> None:
+    def _addressed(self, body: bytes) -> dict[str, Any]:
+        """Return the parameters of a call: the model that a checked body asks for, and the body for it.
+
+        Raises InvocationError for an adapter that is gone.
+
+        SageMaker tells the container which adapter a component is; its name in `model` would be refused.
+        """
+        call: dict[str, Any] = {"EndpointName": self._endpoint, "Body": body}
+        if not self._component:
+            return call
+        document = json.loads(body) if self._adapters else {}
+        adapter = document.pop("model", None)
+        if adapter not in self._adapters:
+            if adapter and adapter not in self._names:
+                raise errors.adapter_not_found(str(adapter))  # engines that take any name would let the model answer
+            return call | {"InferenceComponentName": self._component}
+        rest = json.dumps(document, ensure_ascii=False).encode()
+        return call | {"InferenceComponentName": f"{self._component}-{adapter}", "Body": rest}
+
+    def _prepare(self) -> None:
+        if self._waker:
+            self._waker.demand_copy()
         if self._clock() - self._used_at > IDLE_LIMIT_IN_SECONDS:
             self._client.close()
 
     def _invoke(self, body: bytes) -> Answer:
-        self._close_if_idle()
+        self._prepare()
         try:
             response = self._client.invoke_endpoint(
-                EndpointName=self._endpoint_name, Body=body, ContentType="application/json", Accept="application/json"
+                **self._addressed(body), ContentType="application/json", Accept="application/json"
             )
             return Answer(response["Body"].read(), response.get("ContentType") or "application/json")
         except ClientError as error:
-            raise _refusal(error) from None
+            raise self._refusal(error) from None
         except ReadTimeoutError:
             raise errors.model_timeout() from None
         except (ConnectionError, HTTPClientError, IncompleteReadError) as error:
@@ -155,6 +200,12 @@ class EndpointClient:
             raise errors.endpoint_unreachable(type(error).__name__, ran=sent) from None
         finally:
             self._used_at = self._clock()
+
+    def _refusal(self, error: ClientError) -> errors.InvocationError:
+        refusal = _refusal(error)
+        if self._waker and refusal.code == "endpoint_not_ready" and not refusal.ran:
+            return self._waker.after_refusal(refusal)
+        return refusal
 
 
 def _broken(error: EventStreamError, seconds: float) -> errors.InvocationError:
@@ -179,6 +230,8 @@ def _refusal(error: ClientError) -> errors.InvocationError:
             error.response["Error"].get("Message") if original == 0 else ""
         )
         return errors.container_error(original, str(words or ""))
+    if "no capacity" in str(error.response["Error"].get("Message")).lower():
+        return errors.endpoint_not_ready(errors.NO_CAPACITY, ran=False)
     if code in ("ModelNotReadyException", "ValidationError") or status >= 500:
         # Only ServiceUnavailable (503) and a model that is not ready prove that nothing ran.
         return errors.endpoint_not_ready(code, ran=status >= 500 and status != 503)

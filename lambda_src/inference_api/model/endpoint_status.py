@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,18 +21,29 @@ _NOT_YET_CREATED = "Creating"
 # The statuses in which no instance answers, and none is about to.
 _OUT_OF_SERVICE = ("Failed", "OutOfService", "Deleting", "UpdateRollbackFailed")
 
-# The statuses of an endpoint that has never been in service. A rollback of the first deploy deletes the endpoint before
-# the API.
+# The statuses of an endpoint or component that has never been in service. A rollback of the first deploy deletes them
+# before the API.
 _NEVER_SERVED = ("Creating", "Failed", "Deleting")
 
 
 class EndpointStatus:
-    """The status and configuration of an endpoint. client: botocore's `sagemaker`."""
+    """The status and configuration of an endpoint.
 
-    def __init__(self, client: Any, endpoint_name: str, clock: Callable[[], float] = time.time) -> None:
+    client: botocore's `sagemaker`. updates_by_parts: whether old and new instances answer during an update.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        endpoint_name: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        updates_by_parts: bool = False,
+    ) -> None:
         self._client = client
         self._endpoint_name = endpoint_name
         self._clock = clock
+        self._updates_by_parts = updates_by_parts
         self._status = ""
         self._description: dict[str, Any] = {}
         self._read_at = float("-inf")
@@ -49,8 +60,13 @@ class EndpointStatus:
         """Whether requests reach instances of this EndpointConfig only; None if that is unknown.
 
         An endpoint that is being created runs no other configuration. During an update the new configuration has all of
-        the traffic in the stage Baking; in other stages both may have some. SageMaker may leave the stage out.
+        the traffic in the stage Baking; in other stages both may have some. SageMaker may leave the stage out. If
+        updates go by parts, both may have some in every stage.
+
+        configuration: "" for a shared endpoint, whose updates leave the deployment's model as it is.
         """
+        if not configuration:
+            return True
         try:
             status = self.read()
         except (ApiError, BusyError):
@@ -58,6 +74,8 @@ class EndpointStatus:
         pending = self._description.get("PendingDeploymentSummary")
         if status == "Creating" or not pending:
             return status == "Creating" or self._description.get("EndpointConfigName") == configuration
+        if self._updates_by_parts and pending["EndpointConfigName"] == configuration:
+            return None
         variants = pending.get("ProductionVariants") or []
         stages = {stage["Status"] for variant in variants for stage in variant.get("VariantStatus") or []}
         if not stages:
@@ -89,15 +107,23 @@ class EndpointStatus:
         raise errors.status_unknown(cause)
 
 
-class FirstService:
-    """Knows whether the endpoint has ever been in service; once it has, this process does not ask again."""
+class Status(Protocol):
+    """The status of an endpoint or of a component on it."""
 
-    def __init__(self, status: EndpointStatus) -> None:
+    def read(self) -> str:
+        """Return SageMaker's status. Raises ApiError 503."""
+        ...
+
+
+class FirstService:
+    """Knows whether the model has ever been in service; once it has, this process does not ask again."""
+
+    def __init__(self, status: Status) -> None:
         self._status = status
         self._has_begun = False
 
     def demand(self) -> None:
-        """Raises ApiError 503 before the endpoint's first service. An unknown status is no reason to refuse."""
+        """Raises ApiError 503 before the model's first service. An unknown status is no reason to refuse."""
         if self._has_begun:
             return
         try:

@@ -9,7 +9,7 @@ from inference_api.http.sse import DONE
 from inference_api.http.streaming_runtime import close
 from inference_api.keys.key_usage import KeyUsage, key_usage
 from inference_api.keys.usage_row import KeyCharge
-from inference_api.model.not_ready import is_for_a_job
+from inference_api.model.not_ready import is_for_a_job, whole_is_for_a_job
 from inference_api.model.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
@@ -59,7 +59,10 @@ class MeteredCall:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Settle the call at the end of the block, by the error that ends it if there is one."""
+        """Settle the call at the end of the block, by the error that ends it if there is one.
+
+        If a job will answer instead, take the charge back.
+        """
         error: BaseException | None = None
         try:
             yield
@@ -67,7 +70,7 @@ class MeteredCall:
             error = raised
             raise
         finally:
-            self._settle(error)
+            self._end(error, by_job=whole_is_for_a_job(error))
 
     def stream(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the same pieces, each an event or a whole answer. Settle the call when they end, or the reader stops.
@@ -83,10 +86,7 @@ class MeteredCall:
             error = None if isinstance(raised, GeneratorExit) else raised
             raise
         finally:
-            if self._usage and self._charge and is_for_a_job(error):
-                self._usage.withdraw(self._charge)
-            else:
-                self._settle(error)
+            self._end(error, by_job=is_for_a_job(error))
             close(pieces)
 
     def answer(self, body: bytes) -> None:
@@ -98,6 +98,17 @@ class MeteredCall:
         """End the call of a caller who has hung up. The error that follows does not count as a failure."""
         self._left = True
         hang_up()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the caller has hung up."""
+        return self._left
+
+    def _end(self, error: BaseException | None, *, by_job: bool) -> None:
+        if self._usage and self._charge and by_job:
+            self._usage.withdraw(self._charge)
+        else:
+            self._settle(error)
 
     def _settle(self, error: BaseException | None) -> None:
         if self._usage is None or self._charge is None:

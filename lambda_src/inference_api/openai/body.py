@@ -43,6 +43,8 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: Authori
         dropped.add("stream_options")
     of_engine = {name: value for name, value in of_engine.items() if name not in dropped}
     of_engine = _without_neutral(of_engine, form, rules)
+    if adapter := document.get("model") if document.get("model") in deployed.adapters else None:
+        of_engine["model"] = adapter
     try:
         _check_engine_rules(document, of_engine, form, rules)
     except EngineRuleError:
@@ -52,7 +54,7 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: Authori
         document=of_engine,
         form=form,
         chat=chat,
-        model=deployed.model_id,
+        model=adapter or deployed.model_id,
         streams=bool(document.get("stream")),
         with_usage=with_usage,
         engine_streams=form in facts.streams,
@@ -81,7 +83,7 @@ def _check_model(name: Any, deployed: Settings, key: AuthorizedKey | None) -> No
     if name is not None and not isinstance(name, str):
         raise ApiError("invalid_parameter", "model: must be a string.", field="model")
     takes_any = deployed.openai.any_model and (key is None or key.models is None)
-    if name and name not in deployed.model_names and not takes_any:
+    if name and name not in (*deployed.model_names, *deployed.adapters) and not takes_any:
         raise errors.model_not_found(name)
 
 

@@ -1,7 +1,7 @@
 """POST /chat/completions and POST /completions of a real-time endpoint, whose model answers at once."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 
@@ -10,6 +10,7 @@ from inference_api.http.answer import MAX_RESPONSE_BYTES
 from inference_api.http.gateway import Request, StreamedResponse
 from inference_api.http.heartbeat import COMMENT, SPACE, opened
 from inference_api.model import deployed_engine, metered_call
+from inference_api.model.endpoint import deployed_endpoint
 from inference_api.model.endpoint_client import EndpointClient, one_stream
 from inference_api.model.metered_call import MeteredCall
 from inference_api.openai import whole
@@ -18,22 +19,23 @@ from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
 from inference_api.openai.parts import objects
 from inference_api.shared import errors
-from inference_api.shared.runtime import runtime
-from inference_api.shared.settings import settings
 from inference_api.shared.time_budget import SILENCE
 
+# Yields the pieces that the last argument makes; while the model sleeps, the caller is held.
+Held = Callable[[Request, MeteredCall, Callable[[], Iterator[bytes]]], Iterator[bytes]]
 
-def chat(request: Request) -> StreamedResponse:
+
+def chat(request: Request, held: Held) -> StreamedResponse:
     """POST /chat/completions: a chat completion, whole or as a stream."""
-    return _answered(request, chat=True)
+    return _answered(request, held, chat=True)
 
 
-def completions(request: Request) -> StreamedResponse:
+def completions(request: Request, held: Held) -> StreamedResponse:
     """POST /completions: a text completion, whole or as a stream."""
-    return _answered(request, chat=False)
+    return _answered(request, held, chat=False)
 
 
-def _answered(request: Request, *, chat: bool) -> StreamedResponse:
+def _answered(request: Request, held: Held, *, chat: bool) -> StreamedResponse:
     """Answer a request. ApiError is raised before the model is asked; errors of the model come with the first piece."""
     deployed_engine.demand()
     call = read_call(request.body, request.content_type, chat=chat, key=request.key)
@@ -41,7 +43,8 @@ def _answered(request: Request, *, chat: bool) -> StreamedResponse:
     meter = metered_call.admit(request, call.document)
     leave = partial(meter.leave, hang_up)
     if call.streams:
-        return StreamedResponse(opened(meter.stream(_events(call, meter)), COMMENT, interrupt=leave))
+        events = meter.stream(held(request, meter, lambda: _events(call, meter)))
+        return StreamedResponse(opened(events, COMMENT, interrupt=leave))
     pieces = meter.stream(_whole(call, meter))
     return StreamedResponse(
         opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=leave), "application/json"
@@ -84,5 +87,4 @@ def _joined(parts: Iterable[bytes], meter: MeteredCall) -> bytes:
 @cache
 def streaming_endpoint() -> EndpointClient:
     """Return the client for streams. It waits as long as SageMaker's longest call."""
-    client = runtime().client("sagemaker-runtime", one_stream())
-    return EndpointClient(client, settings().endpoint_name, clock=runtime().now, on_end=deployed_engine.count_call)
+    return deployed_endpoint(one_stream())

@@ -33,10 +33,12 @@ CODES: Mapping[int, tuple[str, ...]] = {
     500: ("internal_error",),
     502: ("answer_not_text", "answer_too_large", "attempt_lost", "endpoint_refused", "model_error"),
     503: (
+        "daily_wakes_exceeded",
         "endpoint_not_deployed",
         "endpoint_not_ready",
         "endpoint_unreachable",
         "model_busy",  # the status is the container's
+        "model_not_started",
         "model_starting",
         "overloaded",
         "status_unknown",

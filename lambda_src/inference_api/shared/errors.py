@@ -24,6 +24,9 @@ _NOT_ABOUT_THE_REQUEST = (401, 403, 404, 405, 408, 424)
 
 _MOST_WORDS_IN_BYTES = 1024
 
+# The cause of a refusal by a component without copies.
+NO_CAPACITY = "no capacity"
+
 # Codes of requests that the model refuses.
 _REFUSALS = ("rejected_by_model", "context_length_exceeded")
 
@@ -135,6 +138,12 @@ def model_not_found(model: str) -> ApiError:
     return ApiError("model_not_found", text, field="model")
 
 
+def adapter_not_found(model: str) -> InvocationError:
+    """Return the error for a model that an accepted request names and the deployment no longer has."""
+    text = f"The model `{model[:100]}` does not exist; see GET models."
+    return InvocationError("rejected_by_model", text, ran=False, field="model")
+
+
 def job_not_found() -> ApiError:
     return ApiError("job_not_found", "There is no such job; it never existed, has expired or is not yours.")
 
@@ -193,6 +202,16 @@ def too_many_waiting() -> ApiError:
         "or submit it with POST jobs, which does not wait."
     )
     return ApiError("too_many_waiting", text, retry_after_in_seconds=3)
+
+
+def too_many_held(retry_after_in_seconds: int) -> ApiError:
+    """Return the error for a stream without a place while the model starts. The model was asked to start."""
+    text = (
+        "The model does not run yet, and as many streams wait for it as the deployment allows (jobs.max_waiting, "
+        "half of them for one caller); send the request again after the seconds in retry-after, or submit it with "
+        "POST jobs."
+    )
+    return ApiError("too_many_waiting", text, retry_after_in_seconds=retry_after_in_seconds)
 
 
 def daily_tokens_exceeded(limit: int, renews_at: datetime, seconds_until_then: int) -> ApiError:
@@ -276,6 +295,43 @@ def model_starting(retry_after_in_seconds: int, *, asked: bool) -> ApiError:
         "?wait=<seconds> (at most 840) to be held until it answers."
     )
     return ApiError("model_starting", text, retry_after_in_seconds=retry_after_in_seconds)
+
+
+def copy_starting(retry_after_in_seconds: int) -> InvocationError:
+    """Return the error for a call that met a model without copies. The model was asked to start."""
+    error = model_starting(retry_after_in_seconds, asked=True)
+    return InvocationError(
+        error.code, error.message, ran=False, retry_after_in_seconds=retry_after_in_seconds, cause=NO_CAPACITY
+    )
+
+
+def model_not_started(reason: str) -> InvocationError:
+    """Return the error for a model that SageMaker could not start. reason: SageMaker's; may be empty."""
+    text = f"The model sleeps and could not be started: {reason.removesuffix('.') or 'SageMaker gives no reason'}"
+    text += "; ask the operator to run slipway status, then send the request again."
+    return InvocationError("model_not_started", text, ran=False, retry_after_in_seconds=60, cause="not started")
+
+
+def still_starting(seconds: int, reason: str) -> ApiError:
+    """Return the error at the end of a stream that was held for `seconds` while the model started."""
+    because = f" ({reason})" if reason else ""
+    text = f"The model has not started within {seconds} seconds{because}; send the request again in some minutes."
+    return ApiError("model_starting", text, retry_after_in_seconds=60)
+
+
+def daily_wakes_exceeded(limit: int, renews_at: datetime, now: float, reason: str) -> InvocationError:
+    """Return the error for a model that sleeps after its last wake of the day.
+
+    now: seconds since the epoch. reason: SageMaker's, if the last start failed; else empty.
+    """
+    failed = f" The last start failed: {reason.removesuffix('.')}." if reason else ""
+    text = (
+        f"The model sleeps, and its {limit} wakes of this day (hosting.wakes_per_day) are used up; they renew at "
+        f"{renews_at.isoformat().replace('+00:00', 'Z')}.{failed} A job that is submitted with POST jobs waits for a "
+        "wake, but not beyond its deadline."
+    )
+    seconds = max(1, math.ceil(renews_at.timestamp() - now))
+    return InvocationError("daily_wakes_exceeded", text, ran=False, retry_after_in_seconds=seconds, cause=NO_CAPACITY)
 
 
 def endpoint_not_ready(cause: str, *, ran: bool) -> InvocationError:

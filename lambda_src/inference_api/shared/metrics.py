@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from inference_api.shared.log import log
 
 NAMESPACE = "Slipway"
-_UNITS = {"JobSeconds": "Seconds"}
+_UNITS = {"JobSeconds": "Seconds", "WakeSeconds": "Seconds"}
 
 
 def emit(deployment: str, now: float, values: Mapping[str, float]) -> None:

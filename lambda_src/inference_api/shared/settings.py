@@ -14,14 +14,18 @@ from inference_api.shared.request_rules import MOST_ANSWERS, RequestRules
 class Settings:
     """The deployment behind the API.
 
-    endpoint_deployed: False if a parameter of the stack leaves the endpoint, or the machines, out. endpoint_name,
+    endpoint_deployed: False if a parameter of the stack leaves the endpoint, or the machines, out. inference_component:
+    the component of the endpoint that holds the model; empty if the endpoint itself holds it. endpoint_name,
     endpoint_configuration, endpoint_url: empty without an endpoint; the configuration is the one that the endpoint has
     once its update is done. engine_version: empty for an own image. longest_wait_in_seconds: the longest time that a
-    caller may wait for the model, or for a job's end. openai_routes: `chat`, `completions`, both, or none.
+    caller may wait for the model, or for a job's end. openai_routes: `chat`, `completions`, both, or none. adapters:
+    names of the model's LoRA adapters, which callers may use like a model's. updates_by_parts: whether old and new
+    instances answer side by side during an update.
     """
 
     endpoint_deployed: bool
     endpoint_name: str
+    inference_component: str
     endpoint_configuration: str
     endpoint_url: str
     model_id: str
@@ -32,6 +36,8 @@ class Settings:
     openai_routes: tuple[str, ...]
     request_rules: RequestRules
     openai: OpenAIFacts
+    adapters: tuple[str, ...] = ()
+    updates_by_parts: bool = False
 
     # The meaning of the mode: no other module of the functions compares it with a name.
 
@@ -50,6 +56,11 @@ class Settings:
         """All names that callers may use for the model."""
         return (self.model_id, *self.openai.names)
 
+    @property
+    def component_adapters(self) -> tuple[str, ...]:
+        """The adapters that are components of their own; the engines `vllm` and `sglang` know theirs by its name."""
+        return self.adapters if self.engine == "lmi-vllm" else ()
+
 
 @cache
 def settings() -> Settings:
@@ -58,6 +69,7 @@ def settings() -> Settings:
     return Settings(
         endpoint_deployed=os.environ.get("ENDPOINT_DEPLOYED", "true") == "true",
         endpoint_name=os.environ["ENDPOINT_NAME"],
+        inference_component=os.environ.get("INFERENCE_COMPONENT", ""),
         endpoint_configuration=os.environ["ENDPOINT_CONFIGURATION"],
         endpoint_url=os.environ["ENDPOINT_URL"],
         model_id=os.environ["MODEL_ID"],
@@ -76,6 +88,8 @@ def settings() -> Settings:
             most_answers=schema.get("most_answers") or MOST_ANSWERS,
         ),
         openai=OpenAIFacts(**json.loads(os.environ.get("OPENAI_FACTS", "{}"))),
+        adapters=tuple(filter(None, os.environ.get("ADAPTERS", "").split(","))),
+        updates_by_parts=os.environ.get("UPDATES_BY_PARTS") == "true",
     )
 
 
@@ -127,6 +141,25 @@ def usage_table() -> str | None:
 def takes_jobs() -> bool:
     """Whether the deployment has jobs."""
     return "JOB_TABLE" in os.environ
+
+
+def sleeps() -> bool:
+    """Whether the model of a real-time endpoint sleeps at zero copies and wakes on a call."""
+    return "WAKES_PER_DAY" in os.environ
+
+
+@dataclass(frozen=True)
+class WakeSettings:
+    """A model that sleeps. wakes_per_day: its budget for each day in UTC. estimate_in_seconds: of a start."""
+
+    wakes_per_day: int
+    estimate_in_seconds: int
+
+
+@cache
+def wake_settings() -> WakeSettings:
+    """Read the wakes' settings from the environment. Raises KeyError or ValueError if they are missing."""
+    return WakeSettings(int(os.environ["WAKES_PER_DAY"]), int(os.environ["START_ESTIMATE_IN_SECONDS"]))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ BEAT = 5
 SILENCE = 240
 # The longest time that a caller waits for a job that answers a stream or a request of OpenAI's API.
 LONGEST_HOLD = 840
+# The longest time that a stream is held while a model that sleeps starts. Some time must be left for its answer.
+LONGEST_START = 780
 # The time that the function keeps for its answer after a wait for a job.
 TO_ANSWER = 10
 _AFTER_THE_LONGEST_WAIT = 3

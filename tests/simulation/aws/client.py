@@ -28,6 +28,7 @@ from botocore.retries.standard import (
 from botocore.validate import ParamValidator
 
 from inference_api.shared.runtime import OutOfTimeError, time_for_a_try
+from simulation.aws.component import NO_CAPACITY
 from simulation.aws.errors import Refusal
 from simulation.runtime.faults import CONFLICT, CRASH_AFTER, CRASH_BEFORE, ERROR, THROTTLED, UNKNOWN, Faults
 from simulation.runtime.functions import Functions
@@ -37,6 +38,7 @@ _THROTTLES = {
     "dynamodb": ("ThrottlingException", 400),
     "s3": ("SlowDown", 503),
     "sqs": ("RequestThrottled", 403),
+    "sagemaker": ("ThrottlingException", 400),
     "sagemaker-runtime": ("ThrottlingException", 400),
     "events": ("ThrottlingException", 400),
     "ec2": ("RequestLimitExceeded", 503),
@@ -44,7 +46,17 @@ _THROTTLES = {
 # The first calls of each operation; later every tenth.
 CHECKED_CALLS = 300
 _DEFAULT_ATTEMPTS = {"dynamodb": 4}
-_MEAN_LATENCY = {"dynamodb": 0.006, "s3": 0.03, "sqs": 0.01, "sagemaker-runtime": 0.02, "events": 0.02, "ec2": 0.3}
+_MEAN_LATENCY = {
+    "dynamodb": 0.006,
+    "s3": 0.03,
+    "sqs": 0.01,
+    "sagemaker": 0.1,
+    "sagemaker-runtime": 0.02,
+    "events": 0.02,
+    "ec2": 0.3,
+}
+# Refusals by which a service tells its state, and not that the call was wrong.
+_TELLING = (NO_CAPACITY, "Cannot update in-progress")
 
 
 @cache
@@ -125,7 +137,7 @@ class Client:
         try:
             result = method(**arguments, **self._timeout(model))
         except Refusal as refusal:
-            if refusal.code.startswith("Validation"):
+            if refusal.code.startswith("Validation") and not refusal.message.startswith(_TELLING):
                 self._faults.invalid_calls[f"{model.name}: {refusal.message}"] += 1
             raise refusal.for_caller(model.name) from None
         if fault == UNKNOWN:

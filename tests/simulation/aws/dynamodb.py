@@ -135,8 +135,8 @@ class DynamoDb:
             raise Refusal("ConditionalCheckFailedException", "The conditional request failed", **members)
         before = change.table.items.get(change.pk)
         change.table.commit([change[1:4]])
-        shown = before and request.get("ReturnValues") == "ALL_OLD"
-        return {"Attributes": table_items.copied(before)} if before and shown else {}
+        shown = {"ALL_OLD": before, "ALL_NEW": change.table.items.get(change.pk)}.get(request.get("ReturnValues", ""))
+        return {"Attributes": table_items.copied(shown)} if shown else {}
 
     def _put(self, request: Mapping[str, Any]) -> _Change:
         item = table_items.copied(request["Item"])

@@ -10,6 +10,7 @@ from typing import Any
 from botocore.exceptions import ReadTimeoutError
 from botocore.response import StreamingBody
 
+from simulation.aws.component import Component
 from simulation.aws.errors import Refusal
 from simulation.runtime.faults import Faults
 from simulation.runtime.model import Answer, Model
@@ -47,7 +48,10 @@ def _part(value: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class RealtimeEndpoint:
-    """The endpoint. capacity: how many requests run at once. invoked_attempt: job and attempt of the calling worker."""
+    """The endpoint. capacity: how many requests run at once. invoked_attempt: job and attempt of the calling worker.
+
+    component: of a model that sleeps.
+    """
 
     name: str
     scheduler: Scheduler
@@ -56,11 +60,14 @@ class RealtimeEndpoint:
     model: Model
     capacity: int
     invoked_attempt: Callable[[], tuple[str, int]]
+    component: Component | None = None
     refused: int = 0
 
     def invoke_endpoint(self, *, read_timeout: float, **request: Any) -> dict[str, Any]:
         if request["EndpointName"] != self.name:
             raise Refusal("ValidationError", f"Endpoint {request['EndpointName']} not found.")
+        if self.component:
+            self.component.call(request.get("InferenceComponentName"))
         if not self.model.is_ready:
             self.refused += 1
             raise self.random.choice(

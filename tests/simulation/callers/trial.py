@@ -19,7 +19,8 @@ class Trial:
     answer_within: the timeout of functions that answer callers. composition: how the asynchronous endpoint makes an
     output's key of path, extension and name. machines: each takes four jobs at once, stops itself after `idle` seconds
     without work, and has `startup` seconds to begin. batches: beside the jobs, with up to `batch_lines` lines each.
-    calls: answered at once, by a real-time endpoint. long_answers: the share of answers of 50 kB and more.
+    calls: answered at once, by a real-time endpoint. asleep_after: seconds without a call after which its model sleeps;
+    None = never. wakes_per_day: its budget. long_answers: the share of answers of 50 kB and more.
     """
 
     mode: str
@@ -57,6 +58,8 @@ class Trial:
     batches: int = 0
     batch_lines: int = 230
     calls: int = 0
+    asleep_after: float | None = None
+    wakes_per_day: int = 1000
 
     @classmethod
     def harsh(cls, mode: str, *, seed: int = 1, jobs: int) -> "Trial":

@@ -8,6 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from inference_api.machines.row import STOPPING, from_item
+from simulation.aws.component import NO_CAPACITY
 from simulation.aws.ec2 import RUNNING as RUNNING_MACHINE
 from simulation.aws.ec2 import STOPPED
 from simulation.aws.ec2 import STOPPING as STOPPING_MACHINE
@@ -190,7 +191,10 @@ class Functions:
         yield from self._answered("", after, task, self.services.read_bucket(after, stored, repr(stored)))
 
     def _invoke(self, state: State, task: Task) -> Iterator[Outcome]:
-        """Yield the outcomes of a call of the real-time endpoint. A throttled attempt does not run."""
+        """Yield the outcomes of a call of the real-time endpoint.
+
+        An attempt that is throttled, or meets a model that has fallen asleep, does not run.
+        """
         attempt = self.attempt_asked_for(state, task)
         self._check_invocation(state, *attempt)
         over = state.with_fate(attempt, OVER)
@@ -200,6 +204,8 @@ class Functions:
             error = Refusal("ModelError", "model", 424, **words).for_caller("InvokeEndpoint")
             yield from self._answered(f" {name}", over, task, error)
         yield from self._answered(" throttled", state, task, _throttled())
+        asleep = Refusal("ValidationError", NO_CAPACITY).for_caller("InvokeEndpoint")
+        yield from self._answered(" no capacity", state, task, asleep)
 
     def _invoke_async(self, state: State, task: Task, call: Call) -> Iterator[Outcome]:
         job, _, number = call.arguments["InferenceId"].partition(".")

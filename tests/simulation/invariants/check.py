@@ -7,7 +7,18 @@ from math import inf
 
 from simulation.aws.realtime_endpoint import MAX_SECONDS
 from simulation.callers.history import Row
-from simulation.invariants import accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects
+from simulation.invariants import (
+    accounts,
+    batches,
+    callers,
+    ends,
+    limits,
+    machines,
+    messages,
+    outputs,
+    side_effects,
+    wakes,
+)
 from simulation.invariants.changes import (
     CHECKED_AT_CHANGES,
     Broken,
@@ -22,7 +33,7 @@ from simulation.world.world import World
 Busy = dict[str, list[tuple[int, float, float]]]  # by job: attempt, begin and end
 
 # Importing them registers their invariants.
-MODULES = (accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects)
+MODULES = (accounts, batches, callers, ends, limits, machines, messages, outputs, side_effects, wakes)
 NAMES = {*INVARIANTS, *CHECKED_AT_CHANGES}
 
 

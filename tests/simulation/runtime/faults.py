@@ -32,6 +32,8 @@ class Rates:
     model_crash: float = 0.0
     slow_answer: float = 0.0
     death_in_stream: float = 0.0
+    scale_in: float = 0.0
+    failed_start: float = 0.0
     no_capacity: float = 0.0
     boot_hangs: float = 0.0
     worker_killed: float = 0.0
@@ -61,6 +63,8 @@ class Rates:
             model_crash=0.004,
             slow_answer=0.02,
             death_in_stream=0.05,
+            scale_in=0.01,
+            failed_start=0.2,
             no_capacity=0.3,
             boot_hangs=0.15,
             worker_killed=0.02,

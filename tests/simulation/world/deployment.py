@@ -28,6 +28,7 @@ from inference_api.shared import runtime
 from inference_api.tasks import advance_batches, sweep_jobs, tend_machines
 from simulation.aws.async_endpoint import AsyncEndpoint, Request
 from simulation.aws.client import Client
+from simulation.aws.component import Component
 from simulation.aws.dynamodb import DynamoDb
 from simulation.aws.ec2 import Ec2
 from simulation.aws.events import EventBus
@@ -129,12 +130,31 @@ class Deployment:
             trial.composition,
             self.messages.send,
         )
+        self.component = (
+            Component("component", scheduler, Random(trial.seed), faults, trial.asleep_after)
+            if trial.asleep_after
+            else None
+        )
         self.realtime_endpoint = RealtimeEndpoint(
-            "model", scheduler, self._new_random(), faults, self.model, trial.capacity, self._invoked_attempt
+            "model",
+            scheduler,
+            self._new_random(),
+            faults,
+            self.model,
+            trial.capacity,
+            self._invoked_attempt,
+            self.component,
         )
         # A model of its own, so that every run of the other model belongs to a job.
         self.endpoint_of_calls = RealtimeEndpoint(
-            "model", scheduler, self._new_random(), faults, self._new_model(), trial.capacity, lambda: ("", 0)
+            "model",
+            scheduler,
+            self._new_random(),
+            faults,
+            self._new_model(),
+            trial.capacity,
+            lambda: ("", 0),
+            self.component,
         )
         chance, timeout = Random(trial.seed), trial.invocation_timeout
         self.ec2 = Ec2(scheduler, chance, faults)
@@ -190,7 +210,7 @@ class Deployment:
             clear_caches()
 
     def _client(self, service: str, config: Config) -> Any:
-        if service == "sagemaker":
+        if service == "sagemaker" and not self.component:
             return _ControlPlane()
         endpoint: Any = self.async_endpoint if self.trial.mode == "async" else self.realtime_endpoint
         if self.functions.current().function.handler == generate.handler:
@@ -201,6 +221,7 @@ class Deployment:
             "events": self.bus,
             "sqs": self.messages,
             "ec2": self.ec2,
+            "sagemaker": self.component,
             "sagemaker-runtime": endpoint,
         }
         return Client(service, services[service], config, self.functions, self._new_random(), self.faults)
@@ -221,7 +242,10 @@ class Deployment:
             "open_jobs": trial.open_jobs,
             "answer_tokens_per_day": trial.answer_tokens_per_day,
         }
-        return {
+        sleep = {"INFERENCE_COMPONENT": self.component.name} if self.component else {}
+        if self.component:
+            sleep |= {"WAKES_PER_DAY": str(trial.wakes_per_day), "START_ESTIMATE_IN_SECONDS": "240"}
+        return sleep | {
             "ENDPOINT_CONFIGURATION": "" if trial.mode == "ec2" else "configuration",
             "ENDPOINT_NAME": self.async_endpoint.name,
             "ENDPOINT_URL": "https://simulated",

@@ -1,6 +1,7 @@
 """The queue in front of workers: its messages are hints, the job's row is the truth."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from inference_api.jobs.state import transitions
@@ -18,7 +19,10 @@ _DOUBLED_WAITS = 5  # a job may wait thousands of times, and 2 to the power of t
 
 
 class QueueBackend:
-    """Hands jobs to the workers. Each owner is a message group, so that the queue is fair between owners."""
+    """Hands jobs to the workers. Each owner is a message group, so that the queue is fair between owners.
+
+    until_ready: returns the seconds until a model that sleeps is likely to answer; None = the model never sleeps.
+    """
 
     def __init__(
         self,
@@ -29,9 +33,10 @@ class QueueBackend:
         completion: Completion,
         times: JobTimes,
         runtime: Runtime,
+        until_ready: Callable[[], int] | None = None,
     ) -> None:
         self._client, self._url, self._table, self._completion = client, url, table, completion
-        self._times, self._runtime = times, runtime
+        self._times, self._runtime, self._until_ready = times, runtime, until_ready
 
     def claim_at_acceptance(self, job: Job) -> Job:
         """Return the job as it is: only a worker claims."""
@@ -66,8 +71,8 @@ class QueueBackend:
         return self._completion.lose_attempt(job, attempt, looked_at) if looked_at >= job.lease_until else job
 
     def seconds_until_ready(self) -> int:
-        """Return 0: a real-time endpoint always runs."""
-        return 0
+        """Return the seconds until a model that sleeps is likely to answer; 0 if it runs, or never sleeps."""
+        return self._until_ready() if self._until_ready else 0
 
     def count_waiting(self) -> int:
         """Return about how many messages could be received now."""

@@ -200,7 +200,7 @@ def by_job(request: Request) -> StreamedResponse:
 def test_a_real_time_endpoint_that_is_not_ready_is_replaced_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = StreamedResponse(failing(errors.endpoint_not_ready("ModelNotReadyException", ran=False)))
     monkeypatch.setenv("JOB_TABLE", "table")
-    answer = or_by_job(request(), at_once, by_job)
+    answer = or_by_job(request(), lambda _: at_once, by_job)
     assert isinstance(answer, StreamedResponse)
     assert list(answer.pieces) == [b": beat\n\n", b"by job"]
 
@@ -213,7 +213,7 @@ def test_without_jobs_or_an_owner_or_if_it_may_have_run_the_error_stays(
 ) -> None:
     monkeypatch.setenv("JOB_TABLE", table) if table else monkeypatch.delenv("JOB_TABLE", raising=False)
     at_once = StreamedResponse(failing(errors.endpoint_not_ready("500", ran=ran)))
-    answer = or_by_job(replace(request(), caller=caller), at_once, by_job)
+    answer = or_by_job(replace(request(), caller=caller), lambda _: at_once, by_job)
     assert isinstance(answer, StreamedResponse)
     with pytest.raises(InvocationError):
         list(answer.pieces)

@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 
 from inference_api.http.answer import MAX_RESPONSE_BYTES
 from inference_api.model.endpoint_client import EndpointClient, one_call
+from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
 
 Script = Callable[[BaseHTTPRequestHandler], None]
@@ -360,3 +361,101 @@ def test_hanging_up_ends_a_read_that_another_thread_waits_in(endpoint_on: Callab
         assert gone.wait(30)
         reader.join(30)
         assert (reader.is_alive(), ended) == (False, [b"\xf0\x9f"])
+
+
+def test_a_body_goes_to_the_component_of_the_adapter_that_it_asks_for() -> None:
+    fake = RuntimeFake(b"{}")
+    client = EndpointClient(fake, "chat-ic", component="chat-1a2b", adapters=("legal", "sales"), names=("lmi",))
+    for body in (b'{"model": "legal", "prompt": "\xc3\xa9"}', b'{"model": "lmi", "prompt": "a"}', b'{"prompt": "a"}'):
+        client.invoke(body)
+    assert [each["InferenceComponentName"] for each in fake.calls] == ["chat-1a2b-legal", "chat-1a2b", "chat-1a2b"]
+    bodies = [each["Body"] for each in fake.calls]
+    assert bodies == [b'{"prompt": "\xc3\xa9"}', b'{"model": "lmi", "prompt": "a"}', b'{"prompt": "a"}']
+    assert {each["EndpointName"] for each in fake.calls} == {"chat-ic"}
+
+
+def test_an_adapter_that_is_gone_is_not_answered_by_the_model() -> None:
+    fake = RuntimeFake(b"{}")
+    client = EndpointClient(fake, "chat-ic", component="chat-1a2b", adapters=("sales",), names=("lmi",))
+    with pytest.raises(InvocationError) as refusal:
+        client.invoke(b'{"model": "legal", "prompt": "a"}')
+    assert (refusal.value.code, refusal.value.refused, refusal.value.ran) == ("rejected_by_model", True, False)
+    assert refusal.value.message == "The model `legal` does not exist; see GET models."
+    assert not fake.calls
+
+
+def test_without_components_the_engine_gets_every_name() -> None:
+    fake = RuntimeFake(b"{}")
+    EndpointClient(fake, "chat").invoke(b'{"model": "legal"}')
+    assert fake.calls[0]["Body"] == b'{"model": "legal"}'
+    assert "InferenceComponentName" not in fake.calls[0]
+
+
+def no_capacity() -> ClientError:
+    error = client_error("ValidationError", 400)
+    error.response["Error"]["Message"] = (
+        "Inference Component has no capacity to process this request. ApplicationAutoScaling may be in-progress (if "
+        "configured) or try to increase the capacity by invoking UpdateInferenceComponentRuntimeConfig API."
+    )
+    return error
+
+
+class WakerFake:
+    """Remembers what it is asked. `asleep`: whether it knows that no copy runs."""
+
+    def __init__(self, *, asleep: bool = False) -> None:
+        self.asleep, self.woken_by = asleep, list[InvocationError]()
+
+    def demand_copy(self) -> None:
+        if self.asleep:
+            raise errors.copy_starting(60)
+
+    def after_refusal(self, error: InvocationError) -> InvocationError:
+        self.woken_by.append(error)
+        return errors.copy_starting(300)
+
+
+def test_a_model_on_a_component_is_called_by_the_components_name() -> None:
+    runtime = RuntimeFake(b"[]")
+    EndpointClient(runtime, "endpoint", component="component").invoke(BODY)
+    (call,) = runtime.calls
+    assert (call["EndpointName"], call["InferenceComponentName"]) == ("endpoint", "component")
+
+
+def test_a_component_without_copies_did_not_run_the_call() -> None:
+    error = failure(no_capacity())
+    assert (error.code, error.ran, error.cause) == ("endpoint_not_ready", False, errors.NO_CAPACITY)
+
+
+@pytest.mark.parametrize(
+    "refusal", [no_capacity(), client_error("ValidationError", 400), client_error("ServiceUnavailable", 503)]
+)
+def test_whoever_meets_a_model_asleep_wakes_it_and_counts_no_failure(refusal: ClientError) -> None:
+    waker, ends = WakerFake(), list[InvocationError | None]()
+    with pytest.raises(InvocationError) as met:
+        EndpointClient(RuntimeFake(refusal), "endpoint", on_end=ends.append, waker=waker).invoke(BODY)
+    assert (met.value.code, met.value.retry_after_in_seconds) == ("model_starting", 300)
+    assert len(waker.woken_by) == 1
+    assert [end and (end.failed or end.timed_out) for end in ends] == [False]
+
+
+@pytest.mark.parametrize("refusal", [client_error("InternalFailure", 500), client_error("ThrottlingException", 400)])
+def test_other_failures_wake_nobody(refusal: ClientError) -> None:
+    waker = WakerFake()
+    with pytest.raises(InvocationError):
+        EndpointClient(RuntimeFake(refusal), "endpoint", waker=waker).invoke(BODY)
+    assert waker.woken_by == []
+
+
+def test_a_model_that_is_known_to_sleep_is_not_called() -> None:
+    runtime = RuntimeFake(b"[]")
+    endpoint = EndpointClient(runtime, "endpoint", waker=WakerFake(asleep=True))
+    for ask in (lambda: endpoint.invoke(BODY), lambda: read(endpoint)):
+        with pytest.raises(InvocationError):
+            ask()
+    assert runtime.calls == []
+
+
+def read(endpoint: EndpointClient) -> None:
+    with endpoint.stream(BODY) as parts:
+        list(parts)

@@ -119,6 +119,14 @@ def test_an_endpoint_runs_a_configuration_once_its_traffic_is_there(
     assert EndpointStatus(SageMakerFake(described), "endpoint").runs("new") is runs
 
 
+@pytest.mark.parametrize("stage", ["Creating", "ActivatingTraffic", "Baking"])
+def test_an_update_by_parts_leaves_open_which_configuration_answers(stage: str) -> None:
+    described: dict[str, Any] = {"EndpointStatus": "Updating", "EndpointConfigName": "old"}
+    described |= {"PendingDeploymentSummary": pending("new", stage)}
+    by_parts = EndpointStatus(SageMakerFake(described, "InService"), "endpoint", updates_by_parts=True)
+    assert by_parts.runs("new") is None
+
+
 def test_nobody_knows_what_an_endpoint_runs_that_cannot_be_described() -> None:
     assert EndpointStatus(SageMakerFake(BotoCoreError()), "endpoint").runs("new") is None
     assert EndpointStatus(SageMakerFake(OutOfTimeError()), "endpoint").runs("new") is None

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.keys.usage_row import KeyCharge
-from inference_api.model.metered_call import MeteredCall
+from inference_api.model.metered_call import MeteredCall, check_model
 from inference_api.model.token_counts import most_tokens, tokens_of
 from inference_api.shared import errors
+from inference_api.shared.errors import ApiError
 from inference_api.shared.request_rules import RequestRules
 
 
@@ -153,3 +156,40 @@ def test_a_charge_has_no_more_digits_than_dynamodbs_numbers() -> None:
     document = {"prompt": "a", "max_tokens": 10**60}
     rules = RequestRules("vllm", ("prompt",), {"max_tokens": {"minimum": 1}}, 1000)
     assert sum(most_tokens(document, rules)) < 10**9
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_a_whole_call_that_meets_the_model_asleep_is_charged_by_its_job_only(
+    call: MeteredCall, counted: Counted, monkeypatch: pytest.MonkeyPatch, sleeps: bool
+) -> None:
+    """A model that never sleeps and is not ready gets no job for POST /generate: the call is a failed one."""
+    monkeypatch.setenv("JOB_TABLE", "jobs")
+    if sleeps:
+        monkeypatch.setenv("WAKES_PER_DAY", "5")
+    with suppress(errors.InvocationError), call.whole():
+        raise errors.endpoint_not_ready("no capacity", ran=False)
+    assert (counted.withdrawn, counted.said) == ((1, []) if sleeps else (0, [(0, 0, True)]))
+
+
+@pytest.mark.parametrize(
+    ("models", "asked", "code"),
+    [
+        (("legal",), "legal", None),
+        (("legal",), "sales", "model_not_found"),
+        (("legal",), None, "model_not_found"),
+        (("lmi",), None, None),
+        (("lmi",), "legal", "model_not_found"),
+    ],
+)
+def test_a_key_may_ask_for_the_adapters_that_it_names(
+    monkeypatch: pytest.MonkeyPatch, models: tuple[str, ...], asked: str | None, code: str | None
+) -> None:
+    deployed = SimpleNamespace(model_id="Qwen/Qwen3-4B", model_names=("Qwen/Qwen3-4B", "lmi"))
+    monkeypatch.setattr("inference_api.model.metered_call.settings", lambda: deployed)
+    request: Any = SimpleNamespace(key=AuthorizedKey("team-a", models=models))
+    refused = None
+    try:
+        check_model(request, {"model": asked} if asked else {})
+    except ApiError as error:
+        refused = error.code
+    assert refused == code

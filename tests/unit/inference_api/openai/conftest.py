@@ -44,6 +44,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
             "OPENAI_FACTS": json.dumps(resolution.openai_facts),
             "OPENAI_ROUTES": ",".join(resolution.openai_routes),
             "REQUEST_SCHEMA": json.dumps(row),
+            "ADAPTERS": ",".join(resolution.deployment.model.adapters),
         }.items():
             monkeypatch.setenv(name, value)
         settings.cache_clear()

@@ -470,3 +470,17 @@ def test_any_body_at_all_is_taken_or_refused_in_our_shape(
             json.loads(call.unstreamed())
 
     taken_or_refused()
+
+
+def test_an_adapter_is_chosen_by_its_name_and_stays_in_the_body(deploy: Deploy) -> None:
+    deploy("lmi-vllm", model={"id": MODEL, "adapters": {"legal": "s3://bucket/legal/"}})
+    call = read(CHAT | {"model": "legal"}, chat=True)
+    assert (call.model, call.document["model"]) == ("legal", "legal")
+    assert json.loads(call.unstreamed())["model"] == "legal", "a job keeps the choice"
+    assert "model" not in read(CHAT, chat=True).document
+    assert refusal(CHAT | {"model": "sales"}, chat=True).code == "model_not_found"
+
+
+def test_an_engine_that_loads_its_adapter_itself_gets_its_name(deploy: Deploy) -> None:
+    deploy("vllm", model={"id": MODEL, "adapters": {"legal": "org/legal"}})
+    assert read(CHAT | {"model": "legal"}, chat=True).document["model"] == "legal"

@@ -10,6 +10,8 @@ from inference_api.model import deployed_engine
 from inference_api.shared import errors
 from unit.inference_api.openai.conftest import MODEL, Deploy
 
+ADAPTERS = {"legal": "s3://bucket/legal/", "sales": "s3://bucket/sales/"}
+
 
 @pytest.fixture(autouse=True)
 def lmi(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +61,19 @@ def test_a_status_that_nobody_can_tell_is_null(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(deployed_engine, "state", unknown)
     assert get()[1]["data"][0]["status"] is None
+
+
+def test_adapters_are_listed_with_their_parent_and_found_by_name(deploy: Deploy) -> None:
+    deploy("lmi-vllm", model={"id": MODEL, "adapters": ADAPTERS})
+    assert [each["id"] for each in get()[1]["data"]] == [MODEL, "legal", "sales"]
+    legal = {"id": "legal", "object": "model", "created": 0, "owned_by": "Qwen", "status": "ready"}
+    assert get("legal") == (200, legal | {"root": "legal", "parent": MODEL})
+    assert "parent" not in get(MODEL)[1]
+    assert get("support")[0] == 404
+
+
+def test_a_key_sees_the_adapters_that_it_names(deploy: Deploy) -> None:
+    deploy("lmi-vllm", model={"id": MODEL, "adapters": ADAPTERS})
+    assert [each["id"] for each in get(of_key="legal")[1]["data"]] == ["legal"]
+    assert [each["id"] for each in get(of_key=f"sales,{MODEL}")[1]["data"]] == [MODEL, "sales"]
+    assert get("sales", of_key="legal")[0] == 404

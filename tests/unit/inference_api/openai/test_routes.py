@@ -2,17 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Event
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
-from inference_api.http.gateway import streams
+from inference_api.http.gateway import Request, streams
 from inference_api.http.streaming_runtime import Streamed
 from inference_api.keys.key_usage import key_usage
 from inference_api.model import deployed_engine
+from inference_api.model.metered_call import MeteredCall
 from inference_api.openai import routes
 from inference_api.shared import runtime
 from inference_api.shared.runtime import Runtime
@@ -118,6 +120,10 @@ def metered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USAGE_TABLE", "usage")
 
 
+def at_once(request: Request, meter: MeteredCall, ask: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+    return ask()
+
+
 def post(document: Any, *, chat: bool = True) -> Streamed:
     event = {
         "httpMethod": "POST",
@@ -126,7 +132,7 @@ def post(document: Any, *, chat: bool = True) -> Streamed:
         "body": document if isinstance(document, str) else json.dumps(document),
         "requestContext": {"requestId": "r", "identity": {"apiKeyId": "k"} if usage_table() else {}},
     }
-    return streams(routes.chat if chat else routes.completions)(event, None)
+    return streams(partial(routes.chat if chat else routes.completions, held=at_once))(event, None)
 
 
 def body(answer: Streamed) -> bytes:
