@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 SETTINGS = "serving.properties"
 HANDLER = "model.py"  # DJL Serving looks for this name
@@ -33,10 +34,11 @@ def pack(folder: Path | None, properties: Mapping[str, str]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted(files):
-            entry = tarfile.TarInfo(name)  # time, owner and group are 0 unless set
-            entry.size, entry.mode = len(files[name]), 0o644
-            archive.addfile(entry, io.BytesIO(files[name]))
-    return _gzip(buffer.getvalue())
+            archive.addfile(tar_entry(name, len(files[name])), io.BytesIO(files[name]))
+    buffer.seek(0)
+    packed = io.BytesIO()
+    gzip_stored(buffer, packed)
+    return packed.getvalue()
 
 
 def zipped(folder: Path) -> bytes:
@@ -87,14 +89,26 @@ def _files(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def _gzip(content: bytes) -> bytes:
-    """Return a gzip file without compression: compressors differ between machines, and a handler is small."""
-    blocks = [content[start : start + LARGEST_BLOCK] for start in range(0, len(content), LARGEST_BLOCK)]
-    header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # gzip, deflate; no name, no time, no operating system
-    body = b"".join(
-        struct.pack("<BHH", block is blocks[-1], len(block), len(block) ^ 0xFFFF) + block for block in blocks
-    )
-    return header + body + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+def gzip_stored(content: BinaryIO, target: BinaryIO) -> None:
+    """Write a gzip file without compression: compressors differ between machines, and weights hardly shrink."""
+    target.write(b"\x1f\x8b\x08" + bytes(6) + b"\xff")  # gzip, deflate; no name, no time, no operating system
+    checksum = length = 0
+    block = content.read(LARGEST_BLOCK)
+    while True:
+        following = content.read(LARGEST_BLOCK)
+        target.write(struct.pack("<BHH", not following, len(block), len(block) ^ 0xFFFF) + block)
+        checksum, length = zlib.crc32(block, checksum), length + len(block)
+        if not following:
+            break
+        block = following
+    target.write(struct.pack("<II", checksum, length & 0xFFFFFFFF))
+
+
+def tar_entry(name: str, size: int) -> tarfile.TarInfo:
+    """Return the entry of a file; time, owner and group are 0, so that the same files give the same bytes."""
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o644
+    return entry
 
 
 def _escaped(text: str, *, separators: bool = False) -> str:

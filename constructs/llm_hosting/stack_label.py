@@ -7,6 +7,7 @@ from typing import Any
 from .installed_version import installed_version
 
 METADATA_KEY = "Slipway"
+SHARED_ENDPOINT = "shared endpoint"  # in place of a mode: a stack with an endpoint for several deployments
 SERVICES = "services"  # below it: the services of a team's own stack, by name
 
 
@@ -14,6 +15,7 @@ SERVICES = "services"  # below it: the services of a team's own stack, by name
 class StackLabel:
     """One service. model: its id on the Hub. mode: `hosting.mode`.
 
+    A shared endpoint: its instance type as the model, SHARED_ENDPOINT as the mode.
     version: of the Slipway that made it; empty = not told.
     """
 

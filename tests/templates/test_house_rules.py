@@ -24,7 +24,7 @@ from support.templates.house_rules import (
 from support.templates.template_parts import Template
 
 LOG_ACTIONS = "logs:"  # the account-wide role for logs may write to every group
-IN_ONE_REGION = {"own-image": {"af-south-1"}}  # the deployment names its region
+IN_ONE_REGION = {"own-image": {"af-south-1"}, "canary": {"us-east-1", "arn:aws:"}}  # their files name the region
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

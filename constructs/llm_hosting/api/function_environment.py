@@ -27,6 +27,8 @@ def function_environment(
         "MAX_BODY_BYTES": str(deployment.api.max_body_in_kb * 1024),
         "REQUEST_SCHEMA": _compact(_request_schema(resolution)),
     }
+    if deployment.model.adapters:
+        variables |= {"ADAPTERS": ",".join(sorted(deployment.model.adapters))}
     if of_jobs is None:
         return variables
     return variables | {

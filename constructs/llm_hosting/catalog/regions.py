@@ -1,4 +1,4 @@
-"""Regions: the account with AWS's deep learning containers in each region, and the regions of each image."""
+"""Regions: AWS's account with deep learning containers in each, the regions of each image, those without components."""
 
 import json
 from collections.abc import Collection
@@ -12,6 +12,12 @@ def container_accounts() -> dict[str, str]:
     """Return the account id of each region; the CDK's own table lacks 13 of these regions."""
     accounts: dict[str, str] = _data()["deep_learning_container_accounts"]
     return accounts
+
+
+def regions_without_components() -> Collection[str]:
+    """Return the regions whose CloudFormation makes no inference components."""
+    found: list[str] = _data()["without_inference_components"]["regions"]
+    return found
 
 
 def image_region_sets() -> Collection[str]:

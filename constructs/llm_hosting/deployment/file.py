@@ -1,14 +1,15 @@
 """Reads a deployment file, and the base of an overlay. Problems of shape and type become findings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from .. import ACCOUNT_SETTINGS, FLEET_PREFIX, STAGING_PREFIX
+from .. import ACCOUNT_SETTINGS, ENDPOINT_PREFIX, FLEET_PREFIX, STAGING_PREFIX
+from .endpoint_file import shared_by
 from .finding import Finding
 from .model import FREE_TEXTS, Deployment
 from .overlay import EXTENDS, Overlay, SetOverBase, misplaced, read_overlay
@@ -18,6 +19,7 @@ from .yaml_file import read
 
 NAME = re.compile(r"[a-z](-?[a-z0-9])*")  # SageMaker lower-cases names in ARNs, and IAM compares case
 NAME_LENGTH = 50  # the endpoint's name adds 9 characters and may have 63
+ADAPTER_NAME_LENGTH = 53  # with the name of the deployment: the component's name adds 10
 REQUIRED = (("model", "id"), ("hosting", "instance_type"))
 PLACEHOLDER = "placeholder"  # in place of a required setting that is missing or wrong; no catalog knows it
 # If the first setting is refused, nothing can be said about the others.
@@ -67,7 +69,8 @@ def parse(path: Path) -> Parsed:
         overlay, problems = read_overlay(path, base)
         if overlay is None:
             return Parsed(None, problems)
-        deployment, problems = _validate(overlay.merged)
+        deployment, problems = _placed(overlay.merged, path)
+        problems += long_adapter_names(deployment, stack_name(path))
         return Parsed(deployment, overlay.located(problems), overlay)
     content, problems = read(path, FREE_TEXTS)
     if problems:
@@ -79,7 +82,21 @@ def parse(path: Path) -> Parsed:
         return Parsed(None, [problem])
     if EXTENDS in content:
         return Parsed(None, [misplaced(path, content[EXTENDS])])
-    return Parsed(*_validate(content))
+    deployment, problems = _placed(content, path)
+    return Parsed(deployment, [*problems, *long_adapter_names(deployment, stack_name(path))])
+
+
+def long_adapter_names(deployment: Deployment | None, name: str) -> Iterator[Finding]:
+    """Yield adapters whose components would have names of more than the 63 characters that SageMaker takes.
+
+    name: of the deployment's service.
+    """
+    adapters = deployment.model.adapters if deployment and deployment.has_adapter_components else {}
+    for adapter in adapters:
+        if len(name) + len(adapter) > ADAPTER_NAME_LENGTH:
+            problem = f"makes a component's name of {len(name) + len(adapter) + 10} characters, and SageMaker takes 63"
+            room = max(ADAPTER_NAME_LENGTH - len(name), 0)
+            yield Finding(f"model.adapters.{adapter}", problem, f"use a name of at most {room} characters")
 
 
 def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase]:
@@ -90,18 +107,27 @@ def sets_over_base(overlay: Overlay, deployment: Deployment) -> list[SetOverBase
 
 def _name_problem(path: Path, base: Path | None) -> Finding | None:
     name = stack_name(path)
-    is_ours = name == ACCOUNT_SETTINGS or name.startswith((STAGING_PREFIX, FLEET_PREFIX))
+    is_ours = name == ACCOUNT_SETTINGS or name.startswith((STAGING_PREFIX, FLEET_PREFIX, ENDPOINT_PREFIX))
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH or is_ours:
         fix = (
             "rename the file: lower-case letters, digits and single hyphens, a letter first, at most "
             f"{NAME_LENGTH} characters{' together with those of the base' if base else ''}, not {ACCOUNT_SETTINGS}, "
-            f"{STAGING_PREFIX}... or {FLEET_PREFIX}..."
+            f"{STAGING_PREFIX}..., {FLEET_PREFIX}... or {ENDPOINT_PREFIX}..."
         )
         return Finding("name", f"{name!r} can't be a stack's name", fix)
     if base and (other := same_stack(path, base.parent)):
         problem = f"{name!r} is also the stack of {other.relative_to(base.parent)}"
         return Finding("name", problem, "rename one of the two files")
     return None
+
+
+def _placed(content: dict[Any, Any], path: Path) -> tuple[Deployment | None, list[Finding]]:
+    """Validate the content of a file, with the settings of the shared endpoint that it names."""
+    shared, contradictions = shared_by(content, path)
+    if contradictions and shared is None:
+        return None, contradictions
+    deployment, problems = _validate(content)
+    return deployment and deployment.on(shared), [*contradictions, *problems]
 
 
 def _validate(content: dict[Any, Any]) -> tuple[Deployment | None, list[Finding]]:

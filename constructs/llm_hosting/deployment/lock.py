@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any
 
@@ -22,6 +22,38 @@ class LockError(Exception):
 
 
 @dataclass(frozen=True)
+class AdapterLock:
+    """The facts of one LoRA adapter, as slipway.weights.adapter reads them.
+
+    source: as the deployment file names it.
+    commit: of the Hub; None = nobody states it.
+    base, base_revision: None = not stated. base may be a path of the machine that trained the adapter.
+    rank: the largest of any module.
+    target_modules: names, or a pattern.
+    dtype: safetensors' name of the weights' type. bytes: of the weights' file.
+    layers: one more than the largest number of an adapted layer; 0 = not known.
+    modules: inputs and outputs of each kind of adapted module.
+    others: names of some tensors that are not of LoRA.
+    """
+
+    source: str
+    commit: str | None
+    base: str | None
+    base_revision: str | None
+    rank: Annotated[int, Field(gt=0)]
+    alpha: float
+    target_modules: tuple[str, ...] | str
+    modules_to_save: tuple[str, ...]
+    use_dora: bool
+    dtype: str
+    bytes: Annotated[int, Field(gt=0)]
+    layers: Annotated[int, Field(ge=0)]
+    modules: Mapping[str, tuple[int, int]]
+    others: tuple[str, ...]
+    files: Mapping[str, Annotated[str, Field(pattern=r"^\d+ ")]]
+
+
+@dataclass(frozen=True)
 class ModelLock:
     """The facts of one model at one commit.
 
@@ -33,6 +65,9 @@ class ModelLock:
     has_own_code: code lies beside the weights, for libraries that have none for the model.
     has_tokenizer: None = the lock does not say.
     unreadable: files of the tokenizer that are empty, cut or not what their name says.
+    modules: the last parts of the names of the model's weights with two or more dimensions, such as `q_proj`; empty =
+    not known.
+    adapters: by the names in the deployment file.
     """
 
     model_id: str
@@ -45,6 +80,8 @@ class ModelLock:
     has_own_code: bool
     has_tokenizer: bool | None
     unreadable: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    adapters: Mapping[str, AdapterLock] = field(default_factory=dict)
 
 
 @cache
@@ -88,6 +125,8 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         "has_own_code": content.get("custom_code") or False,
         "has_tokenizer": content.get("tokenizer"),
         "unreadable": content.get("unreadable") or [],
+        "modules": content.get("modules") or [],
+        "adapters": content.get("adapters") or {},
     }
     try:
         return _lock().validate_json(json.dumps(lock), strict=True)

@@ -1,11 +1,12 @@
 """Adds the facts of a lock file to the deployment beside it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..file_errors import why
 from .finding import Finding
-from .lock import LockError, read_lock
-from .model import Deployment
+from .lock import LockError, ModelLock, read_lock
+from .model import Deployment, Model
 from .paths import base_of, spoken_name
 
 
@@ -32,7 +33,7 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
         return deployment, [Finding("model", f"has no facts: {file.name} {error}", again)]
     is_elsewhere = lock.source.startswith("s3://") and lock.source != model.weights
     if (lock.model_id, lock.revision) == (model.id, model.revision) and not is_elsewhere:
-        return deployment.with_lock(lock), []
+        return deployment.with_lock(lock), list(_other_adapters(lock, model, file.name, again))
     if file != own:
         return deployment, []
     if lock.model_id != model.id:
@@ -42,3 +43,11 @@ def locked(deployment: Deployment, path: Path) -> tuple[Deployment, list[Finding
         return deployment, [Finding("model.weights", f"is {weights}, but {file.name} is of {lock.source}", again)]
     problem = f"is {model.revision or 'not set'}, but {file.name} was made for {lock.revision or 'the newest'}"
     return deployment, [Finding("model.revision", problem, again)]
+
+
+def _other_adapters(lock: ModelLock, model: Model, file: str, again: str) -> Iterator[Finding]:
+    """Yield the adapters that the deployment takes from another place than the lock read them from."""
+    for name, source in model.adapters.items():
+        if name in lock.adapters and lock.adapters[name].source != source:
+            problem = f"is {source}, but {file} is of {lock.adapters[name].source}"
+            yield Finding(f"model.adapters.{name}", problem, again)

@@ -4,25 +4,44 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic_core import PydanticCustomError
 
 from ..catalog.engines import EngineName
 from .lock import ModelLock
+from .section import CapacityArn, CountRange, HostImage, InstanceTypeName, KmsKeyArn, Region, Section, TopicArn
+from .shared_endpoint import OF_INSTANCES, Shared, SharedEndpoint
 
 REALTIME_TIMEOUT_IN_SECONDS = 60  # SageMaker's own limit on a call of a real-time endpoint
 # A new account may run 10 functions at once (`doctor` checks it); most of them must stay free for callers.
 _MOST_WORKERS_BY_DEFAULT = 4
+LONGEST_UPDATE_IN_SECONDS = 28_800  # MaximumExecutionTimeoutInSeconds of an endpoint's update
 DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS = 29  # API Gateway's longest wait without a raised quota
 # A selection of the values that CloudWatch Logs takes.
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]
 FREE_TEXTS = ("environment", "owner", "silenced")  # settings that hold any text, themselves or in the keys below
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
-InstanceTypeName = Annotated[str, Field(min_length=1, max_length=64)]
 KeyName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
-KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
+# A part of a component's name, which may have 63 characters, and of `model` in a request.
+AdapterName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
+AdapterSource = Annotated[
+    str,
+    Field(
+        description="S3 prefix that ends with `/`, such as `s3://bucket/legal/`, or an id on the Hub, `org/name`",
+        max_length=1024,
+        pattern=r"^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/([A-Za-z0-9_!.'()-]+/)+"
+        r"|[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9][A-Za-z0-9_.-]*(@[A-Za-z0-9_./-]{1,128})?)$",
+    ),
+]
+TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+
+
+def archive_of_adapter(prefix: str) -> str:
+    """Return the place of an adapter's archive, beside its prefix: two adapters may lie side by side."""
+    return f"{prefix.rstrip('/')}.tar.gz"
 
 
 def _date(value: object) -> object:
@@ -31,13 +50,6 @@ def _date(value: object) -> object:
         return date.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:
         return value  # pydantic refuses it
-
-
-class Section(BaseModel):
-    """Base of all sections: frozen, strict types, no unknown keys."""
-
-    # The patterns below spell out [A-Za-z0-9_]: \w takes letters that AWS refuses, and 0.1 s of each synth to compile.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
 
 
 class Model(Section):
@@ -62,7 +74,8 @@ class Model(Section):
     )
     weights_kms_key_arn: KmsKeyArn | None = Field(
         None,
-        description="KMS key that encrypts the objects under `weights`; null = none, or a key that AWS manages.",
+        description="KMS key that encrypts the objects under `weights`, and those of `adapters`; null = none, or a key "
+        "that AWS manages.",
     )
     parameters_in_billions: float | None = Field(
         None,
@@ -89,6 +102,13 @@ class Model(Section):
     )
     files: list[Annotated[str, Field(max_length=200)]] | None = Field(
         None, min_length=1, description="Patterns of the files that `stage` copies; null = the files that engines load."
+    )
+    adapters: dict[AdapterName, AdapterSource] = Field(
+        default_factory=dict,
+        max_length=50,
+        description="LoRA adapters of the model by name; callers choose one by this name in `model`. Each is an S3 "
+        "prefix with its files, `s3://bucket/prefix/`, or for the engines `vllm` and `sglang` an id on the Hub, "
+        "`org/name` or `org/name@revision`.",
     )
 
 
@@ -158,21 +178,24 @@ class Serving(Section):
     )
 
 
-class InstanceCount(Section):
+class InstanceCount(CountRange):
     """Number of instances that serve the model; equal numbers fix it, different ones switch autoscaling on."""
 
     min: int = Field(
         1,
         ge=0,
         le=1000,
-        description="Number of instances that always run; 0 needs `mode: async`, where a job wakes the endpoint.",
+        description="Number of instances that always run, or in the hours of `hosting.idle`; 0 needs `mode: async`, "
+        "where a job wakes the endpoint, or `idle: zero`.",
     )
     max: int = Field(1, ge=1, le=1000, description="Largest number of instances that may run.")
 
-    @property
-    def is_scaled(self) -> bool:
-        """Whether Application Auto Scaling decides on the count."""
-        return self.min < self.max
+
+class CopyCount(CountRange):
+    """Number of copies of the model on a shared endpoint; different numbers switch autoscaling on."""
+
+    min: int = Field(1, ge=1, le=1000, description="Number of copies that always run, unless the model sleeps.")
+    max: int = Field(1, ge=1, le=1000, description="Largest number of copies that may run.")
 
 
 class Scaling(Section):
@@ -195,6 +218,69 @@ class Scaling(Section):
     scale_in_cooldown_in_seconds: int = Field(300, ge=0, le=3600, description="Pause after instances are removed.")
 
 
+class Canary(Section):
+    """An update that gives the new instances a share of the requests first."""
+
+    share: int = Field(10, ge=1, le=50, description="Percent of the new instances that get requests first.")
+    minutes: int = Field(
+        10, ge=5, le=60, description="How long the alarms watch that share, before the other requests follow."
+    )
+
+
+def batch_fits(batch: int, count: int) -> bool:
+    """Return whether SageMaker takes a batch of this size: 5 to 50 % of the instances or copies."""
+    return 2 * batch <= count <= 20 * batch
+
+
+class Rolling(Section):
+    """An update that replaces a batch of instances at a time, so that it needs few instances more."""
+
+    batch: int = Field(
+        ge=1,
+        le=500,
+        description="Number of instances in a batch. SageMaker takes 5 to 50 % of those that run, so "
+        "`instance_count.min` is at least twice the batch, and `instance_count.max` at most 20 times.",
+    )
+
+
+class Rollout(Section):
+    """How an update moves requests to the new instances: `canary` or `rolling`."""
+
+    canary: Canary | None = Field(
+        None,
+        description="A share of the requests first, and after some minutes the others; needs as many instances again.",
+    )
+    rolling: Rolling | None = Field(None, description="A batch of instances after the other.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if bool(self.canary) == bool(self.rolling):
+            raise PydanticCustomError("not_one", "one of canary and rolling")
+        return self
+
+
+class AwakeHours(Section):
+    """Hours in which the instances of `hosting.instance_count.min` run; outside of them it is as with `zero`."""
+
+    days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = Field(
+        ["mon", "tue", "wed", "thu", "fri"], min_length=1, max_length=7, description="Days on which the hours begin."
+    )
+    start: TimeOfDay = Field(description='Time of day at which copies start, in quotes, such as `"08:00"`.')
+    end: TimeOfDay = Field(
+        description="Time of day from which the model may sleep, in quotes; before `start`, it is on the next day."
+    )
+    time_zone: str = Field(
+        pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,63}$",
+        description="Name of a time zone, such as `Europe/Berlin`, whose summer time the hours follow.",
+    )
+
+
+def _or_on_shared_endpoint(schema: dict[str, Any]) -> None:
+    """Let an editor accept a file without an instance type, if it names an endpoint that has one."""
+    required = schema.pop("required")
+    schema["anyOf"] = [{"required": required}, {"required": ["endpoint"]}]
+
+
 class Hosting(Section):
     """Where the container runs."""
 
@@ -210,6 +296,28 @@ class Hosting(Section):
         "name, such as `c7i.xlarge`."
     )
     instance_count: InstanceCount = InstanceCount()
+    endpoint: str | None = Field(
+        None,
+        pattern=r"^shared/[a-z](-?[a-z0-9])*$",
+        max_length=44,
+        description="`mode: realtime` only: `shared/<name>` is the endpoint of the file `endpoints/<name>.yaml`, on "
+        "which other deployments run, too. That file has the settings of the instances, and this one leaves them out; "
+        "null = an endpoint of its own.",
+    )
+    copies: CopyCount = CopyCount()
+    idle: Literal["always-on", "zero"] | AwakeHours = Field(
+        "always-on",
+        description="`mode: realtime` only: what happens without requests. `always-on`: instances run. `zero`: after "
+        "about 27 minutes none runs, and a request starts one, which takes minutes. Settings below it: as `zero`, but "
+        "`instance_count.min` instances run in these hours.",
+    )
+    wakes_per_day: int = Field(
+        24,
+        ge=1,
+        le=1440,
+        description="With an `idle` other than `always-on`: how often a UTC day requests may wake the model. Each wake "
+        "bills more than half an hour, so 24 are about half of a day.",
+    )
     scaling: Scaling = Scaling()
     volume_size_in_gb: int | None = Field(
         None,
@@ -243,16 +351,7 @@ class Hosting(Section):
         description="`mode: ec2` only: change this number to replace the machines at the next deploy; the new ones "
         "get that day's Amazon Linux.",
     )
-    inference_ami_version: (
-        Literal[
-            "al2-ami-sagemaker-inference-gpu-2",
-            "al2-ami-sagemaker-inference-gpu-2-1",
-            "al2-ami-sagemaker-inference-gpu-3-1",
-            "al2023-ami-sagemaker-inference-gpu-4-1",
-            "al2-ami-sagemaker-inference-neuron-2",
-        ]
-        | None
-    ) = Field(
+    inference_ami_version: HostImage | None = Field(
         None,
         description="Host image, which decides on the driver; null = derived from container image and instance. The "
         "`al2-...` images are Amazon Linux 2, unsupported since 2026-06-30; SageMaker has no other host image for "
@@ -288,11 +387,34 @@ class Hosting(Section):
         ge=0,
         le=3600,
         description="How long an update watches the alarms, while old and new instances run, before it ends the old "
-        "ones.",
+        "ones; with `rollout: {rolling: ...}` for each batch.",
+    )
+    rollout: Literal["all-at-once"] | Rollout = Field(
+        "all-at-once",
+        description="How an update moves requests to the new instances: to all of them at once, to a share first "
+        "(`canary`), or a batch after the other (`rolling`). An alarm undoes each of them. Inference components know "
+        "no canary, their batches are of copies, and no alarm undoes `all-at-once`.",
+    )
+    reserved_capacity_arn: CapacityArn | None = Field(
+        None,
+        description="ARN of the reserved capacity (a training plan for endpoints) in which all instances start, also "
+        "those of an update; without room in it they do not start. null = on demand.",
+    )
+    cache_weights: bool = Field(
+        False,
+        description="Inference components only: keep image and weights on the disk of an instance, so that another "
+        "copy of the model starts sooner there.",
+    )
+    spread_over_zones: bool = Field(
+        False,
+        description="Inference components only: place the copies of the model in several Availability Zones where "
+        "instances run in them.",
     )
     network_isolation: bool = Field(
         False, description="Run the container without network access; needs `model.weights`."
     )
+
+    model_config = ConfigDict(json_schema_extra=_or_on_shared_endpoint)
 
     # The meaning of each mode: no other module of the library compares the mode with a name.
 
@@ -312,9 +434,49 @@ class Hosting(Section):
         return self.mode == "ec2"
 
     @property
+    def sleeps(self) -> bool:
+        """Whether a real-time endpoint goes to zero instances without requests, at least at some hours."""
+        return self.idle != "always-on"
+
+    @property
+    def awake_hours(self) -> AwakeHours | None:
+        """The hours in which copies run all the time; None = the model always runs, or sleeps at any hour."""
+        return self.idle if isinstance(self.idle, AwakeHours) else None
+
+    @property
     def instance_types(self) -> tuple[str, ...]:
         """All instance types that may be used, best first."""
         return (self.instance_type,) if isinstance(self.instance_type, str) else tuple(self.instance_type)
+
+    @property
+    def canary(self) -> Canary | None:
+        """The share of requests that an update moves first; None = it moves none."""
+        return self.rollout.canary if isinstance(self.rollout, Rollout) else None
+
+    @property
+    def rolling(self) -> Rolling | None:
+        """The batches of an update; None = it starts all new instances at once."""
+        return self.rollout.rolling if isinstance(self.rollout, Rollout) else None
+
+    @property
+    def updates_by_parts(self) -> bool:
+        """Whether old and new instances answer side by side during an update."""
+        return bool(self.canary or self.rolling)
+
+    def can_roll_out(self, count: int) -> bool:
+        """Whether SageMaker takes the rollout for this number of instances.
+
+        A canary is at most half of them, and a batch 5 to 50 %.
+        """
+        if self.rolling:
+            return batch_fits(self.rolling.batch, count)
+        return count >= 2 if self.canary else True
+
+
+def settings_of_instances(endpoint: SharedEndpoint) -> Hosting:
+    """Return the settings of a shared endpoint in the form of those of a deployment with an endpoint of its own."""
+    count = InstanceCount(min=endpoint.instance_count.min, max=endpoint.instance_count.max)
+    return Hosting(instance_count=count, **{name: getattr(endpoint, name) for name in OF_INSTANCES})
 
 
 class Vpc(Section):
@@ -507,7 +669,8 @@ class Jobs(Section):
         ge=2,
         le=1000,
         description="`hosting.mode: realtime` only: number of jobs sent to the endpoint at once, each by a running "
-        "function; null = `instance_count.max` x `scaling.concurrent_requests_per_instance`, but at most 4, because a "
+        "function; null = `instance_count.max` (on a shared endpoint, `copies.max`) x "
+        "`scaling.concurrent_requests_per_instance`, but at most 4, because a "
         "new account may run 10 functions at once.",
     )
     max_waiting: int = Field(
@@ -540,11 +703,7 @@ class Jobs(Section):
 class Alarms(Section):
     """Alarms on endpoint and jobs; failures and latency roll a bad update back, callers' mistakes do not."""
 
-    topic_arn: str | None = Field(
-        None,
-        pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$",
-        description="SNS topic to notify; null = none.",
-    )
+    topic_arn: TopicArn | None = Field(None, description="SNS topic to notify; null = none.")
     error_rate: float = Field(
         0.05,
         gt=0,
@@ -600,11 +759,7 @@ class Preflight(Section):
 class Deployment(Section):
     """One hosted model and its API: one file `deployments/<name>.yaml`, one stack of that name."""
 
-    region: str | None = Field(
-        None,
-        pattern=r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$",
-        description="AWS region; null = a template that works in every region.",
-    )
+    region: Region | None = Field(None, description="AWS region; null = a template that works in every region.")
     model: Model
     serving: Serving = Serving()
     hosting: Hosting
@@ -616,6 +771,8 @@ class Deployment(Section):
     preflight: Preflight = Preflight()
 
     _lock: ModelLock | None = PrivateAttr(None)
+    _shared: Shared | None = PrivateAttr(None)
+    _neighbours: Mapping[str, "Deployment"] = PrivateAttr(default_factory=dict)
 
     @property
     def lock(self) -> ModelLock | None:
@@ -629,9 +786,62 @@ class Deployment(Section):
         return locked
 
     @property
+    def shared(self) -> Shared | None:
+        """The shared endpoint of `hosting.endpoint`; None = an endpoint of its own."""
+        return self._shared
+
+    @property
+    def neighbours(self) -> Mapping[str, "Deployment"]:
+        """The other deployments on the shared endpoint, by the names of their stacks."""
+        return self._neighbours
+
+    def on(self, shared: Shared | None, neighbours: Mapping[str, "Deployment"] | None = None) -> Self:
+        """Return the same deployment on a shared endpoint, beside others."""
+        placed = self.model_copy()
+        placed._shared, placed._neighbours = shared, neighbours or {}
+        return placed
+
+    @property
+    def instance_count(self) -> CountRange:
+        """The number of instances that the model runs on, those of a shared endpoint too."""
+        return self._shared.endpoint.instance_count if self._shared else self.hosting.instance_count
+
+    @property
+    def least_instances(self) -> int:
+        """The number of instances that always run: none of an endpoint whose only model sleeps."""
+        return 0 if self.hosting.sleeps and not self._shared else self.instance_count.min
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether Application Auto Scaling decides on a count: of instances, or of copies of a component."""
+        hosting = self.hosting
+        count = hosting.copies if hosting.endpoint else hosting.instance_count
+        return hosting.sleeps or count.is_scaled
+
+    @property
+    def has_adapter_components(self) -> bool:
+        """Whether SageMaker loads the adapters into the running container, each as a component beside the model's."""
+        return bool(self.model.adapters) and self.serving.engine == "lmi-vllm"
+
+    @property
     def revision(self) -> str | None:
         """The model's revision on the Hub: the lock's commit, otherwise `model.revision`; None = the newest."""
         return (self.lock.commit if self.lock else None) or self.model.revision
+
+    @property
+    def uses_components(self) -> bool:
+        """Whether the model is an inference component of its endpoint."""
+        return bool(self.why_components)
+
+    @property
+    def why_components(self) -> str:
+        """The settings for which the model must be an inference component, in words; empty = it is none."""
+        asked = {
+            "hosting.idle": self.hosting.sleeps,
+            "model.adapters": self.has_adapter_components,
+            "hosting.endpoint": self.hosting.endpoint is not None,
+        }
+        return " and ".join(name for name, is_asked in asked.items() if is_asked)
 
     @property
     def invocation_timeout_in_seconds(self) -> int:
@@ -655,4 +865,5 @@ class Deployment(Section):
     @property
     def model_places(self) -> int:
         """Number of requests that the model takes at once, on all instances together."""
-        return self.hosting.instance_count.max * self.hosting.scaling.concurrent_requests_per_instance
+        count = self.hosting.copies if self.hosting.endpoint else self.hosting.instance_count
+        return count.max * self.hosting.scaling.concurrent_requests_per_instance

@@ -2,10 +2,12 @@
 
 import difflib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ..installed_version import installed_version
@@ -20,18 +22,36 @@ _SIZES = {
     "too_short": ("min_length", "at least"),
     "too_long": ("max_length", "at most"),
 }
+_NAMED: dict[Location, str] = {("api", "keys"): "a key", ("model", "adapters"): "an adapter"}
 
 
 def errors_of(error: ValidationError) -> list[ErrorDetails]:
     """Return one error for each field; if a field takes two types, the error of the type that the file gives."""
     kept: dict[Location, ErrorDetails] = {}
-    for each in error.errors(include_url=False):
+    for each in _of_words_or_section(error.errors(include_url=False)):
         of_list = any(str(part).startswith("list[") for part in each["loc"])
         location = tuple(part for part in each["loc"] if not _is_member(part))
         other_kind = location in kept and kept[location]["type"] == "int_type"
         if location not in kept or other_kind or (of_list and each["type"] != "list_type"):
             kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
     return list(kept.values())
+
+
+def _of_words_or_section(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:
+    """Yield the errors, of a field that takes a word or a section only those of the kind that the file gives."""
+    fields = {
+        each["loc"][:depth]: isinstance(each["input"], dict)
+        for each in errors
+        for depth, part in enumerate(each["loc"])
+        if str(part).startswith("literal[")
+    }
+    for each in errors:
+        location = each["loc"]
+        field = next((location[:depth] for depth in range(len(location)) if location[:depth] in fields), None)
+        if field is None:
+            yield each
+        elif str(location[len(field)]).startswith("literal[") != fields[field]:
+            yield {**each, "loc": field + location[len(field) + 1 :]}
 
 
 def _is_member(part: int | str) -> bool:
@@ -59,12 +79,15 @@ class SettingProblems:
         if kind == "missing":
             return "is missing", f"set it: {self._description(location)}"
         if kind == "literal_error":
-            return refused, _one_of(error["input"], error["ctx"]["expected"])
+            section = self._model_of_field(location)
+            or_section = f", or put settings below it: {_known(section)}" if section else ""
+            return refused, _one_of(error["input"], error["ctx"]["expected"]) + or_section
         if location[-1] == "[key]" and "silenced" in location:
             return "is not the id of a rule", "use lower-case letters, digits and hyphens"
-        if location[-1] == "[key]" and location[:2] == ("api", "keys"):
+        named = _NAMED.get(location[:2]) if location[-1] == "[key]" else None
+        if named:
             return (
-                "is not allowed as the name of a key",
+                f"is not allowed as the name of {named}",
                 "use lower-case letters, digits and hyphens, at most 32 in all",
             )
         if location[-1] == "[key]":
@@ -105,7 +128,15 @@ class SettingProblems:
         location = location[:-1] if isinstance(location[-1], int) else location  # an item of a list
         field = self._section(location).model_fields.get(str(location[-1]))
         section = self._model_of_field(location)
-        return ((field and field.description) or (section and section.__doc__) or "").rstrip(".")
+        own = (field and field.description) or (section and section.__doc__) or self._description_of_value(location)
+        return own.rstrip(".")
+
+    def _description_of_value(self, location: Location) -> str:
+        """Return the description of the values of a mapping, such as those of `model.adapters`."""
+        mapping = self._section(location).model_fields.get(str(location[-2])) if len(location) > 1 else None
+        values = get_args(mapping.annotation)[1:] if mapping else ()
+        about = [each.description for value in values for each in get_args(value)[1:] if isinstance(each, FieldInfo)]
+        return next((each for each in about if each), "")
 
     def _range(self, location: Location) -> str:
         """Return, for example, "a whole number, 60 or more, 3600 or less"; empty for a field without limits."""

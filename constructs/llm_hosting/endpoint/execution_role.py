@@ -2,14 +2,15 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
 from ..deployment.model import Model
-from ..log_group import LogGroup
 from ..weights.staged_weights import reading_weights
 from .container_image import ContainerImage
 from .model_archive import ModelArchive
@@ -31,10 +32,19 @@ _ANY_INTERFACE = (
 )
 
 
-class ExecutionRole(iam.Role):
-    """A role for one log group. `allow_artefacts` adds an image, its model data and the deployment's keys."""
+METRICS = ("AWS/SageMaker", "/aws/sagemaker/Endpoints")  # namespaces of an endpoint
+METRICS_OF_COMPONENTS = (*METRICS, "/aws/sagemaker/InferenceComponents")
 
-    def __init__(self, scope: Construct, construct_id: str, *, log_group: LogGroup) -> None:
+
+class ExecutionRole(iam.Role):
+    """A role for one log group and some namespaces of metrics.
+
+    `allow_artefacts` adds an image, its model data and the deployment's keys.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, log_group: logs.ILogGroup, namespaces: Sequence[str]
+    ) -> None:
         # The condition that SageMaker's guide gives for inference ("Cross-service confused deputy prevention"): this
         # ARN as it is, its star included, and no aws:SourceAccount.
         source = f"arn:{cdk.Aws.PARTITION}:sagemaker:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:*"
@@ -53,7 +63,7 @@ class ExecutionRole(iam.Role):
             ["cloudwatch:PutMetricData"],
             "*",
             # Detailed observability sends metrics by OTLP, which has no namespace to restrict.
-            {"StringEqualsIfExists": {"cloudwatch:namespace": ["AWS/SageMaker", "/aws/sagemaker/Endpoints"]}},
+            {"StringEqualsIfExists": {"cloudwatch:namespace": list(namespaces)}},
         )
         reason = (
             "ecr:GetAuthorizationToken and cloudwatch:PutMetricData know no narrower resource; a condition binds "
@@ -63,7 +73,7 @@ class ExecutionRole(iam.Role):
 
     def allow_artefacts(
         self, model: Model, volume_key: str | None, image: ContainerImage, archive: ModelArchive | None
-    ) -> None:
+    ) -> iam.Policy:
         """Let SageMaker fetch and decrypt the image and the model data.
 
         Other artefacts get another policy instead of a changed one. CloudFormation creates it before it updates the
@@ -72,12 +82,15 @@ class ExecutionRole(iam.Role):
         statements = [*image.pull_statements(), *reading_weights(self, model)]
         if archive:
             statements.append(archive.read_statement())
-        if volume_key:  # the key's own policy must allow it, too
-            for_aws: dict[str, object] = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-            statements.append(_statement(["kms:CreateGrant"], volume_key, for_aws))
+        if volume_key:
+            statements.append(_of_volumes(volume_key))
         content = cdk.Stack.of(self).resolve([statement.to_statement_json() for statement in statements])
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
-        iam.Policy(self, f"Artefacts{digest}", statements=statements, roles=[self])
+        return iam.Policy(self, f"Artefacts{digest}", statements=statements, roles=[self])
+
+    def allow_volume_key(self, volume_key: str) -> None:
+        """Let SageMaker encrypt the volumes of an endpoint without a model."""
+        self.add_to_policy(_of_volumes(volume_key))
 
     def allow_publishing(self, topic_arns: list[str]) -> None:
         """Let SageMaker announce results on these topics."""
@@ -91,6 +104,11 @@ class ExecutionRole(iam.Role):
 
     def _allow(self, actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> None:
         self.add_to_policy(_statement(actions, resource, conditions))
+
+
+def _of_volumes(key: str) -> iam.PolicyStatement:
+    """Return the permission to use a volume's key; the key's own policy must allow it, too."""
+    return _statement(["kms:CreateGrant"], key, {"Bool": {"kms:GrantIsForAWSResource": "true"}})
 
 
 def _statement(actions: list[str], resource: str, conditions: dict[str, object] | None = None) -> iam.PolicyStatement:

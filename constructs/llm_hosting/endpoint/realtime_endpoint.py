@@ -6,13 +6,10 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from ..deployment.model import Alarms
 from ..resolution import Resolution
 from ..surroundings import Surroundings
-from .alarms import AlarmSpec
+from .alarms import realtime_alarms
 from .hosted_model import HostedModel
-
-_LONGEST_CALL = 480 * 1_000_000  # microseconds: SageMaker ends a stream after 8 minutes
 
 
 class RealtimeEndpoint(Construct):
@@ -39,7 +36,7 @@ class RealtimeEndpoint(Construct):
             resolution=resolution,
             model_handler=model_handler,
             surroundings=surroundings,
-            alarms=_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
+            alarms=realtime_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
         )
         self.environment, self.outputs = self._hosted.environment, self._hosted.outputs
         self.name, self.role = self._hosted.name, self._hosted.role
@@ -69,25 +66,3 @@ class RealtimeEndpoint(Construct):
     def create_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""
         self._hosted.create_endpoint_last(service)
-
-
-def _alarms(settings: Alarms, *, takes_jobs: bool) -> tuple[AlarmSpec, ...]:
-    """Return the alarms on the shares of 5XX answers and of all errors, and on the 99th percentile of latency.
-
-    Each invocation counts 1 or 0, so that the average is the share, without metric math. A job may take 60 s, so with
-    jobs no latency rolls an update back. The alarm exists all the same, because a changed list of alarms alone would be
-    an update of the endpoint, with new instances.
-    """
-    latency = settings.latency_in_seconds * 1_000_000  # microseconds
-    average, p99 = cloudwatch.Stats.AVERAGE, cloudwatch.Stats.percentile(99)
-    return (
-        AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
-        AlarmSpec("Failures", "InvocationModelErrors", average, settings.failure_rate),
-        AlarmSpec(
-            "Latency",
-            "ModelLatency",
-            p99,
-            latency,
-            rollback_threshold=_LONGEST_CALL if takes_jobs else latency,
-        ),
-    )

@@ -6,6 +6,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from ..deployment.model import Hosting
+from .wake_alarm import add_wake
 
 Policy = autoscaling.CfnScalingPolicy
 Query = Policy.TargetTrackingMetricDataQueryProperty
@@ -59,20 +60,6 @@ class EndpointScaling(Construct):
 
     def wake(self) -> None:
         """Start an instance for the first job at zero. Target tracking alone waits for a backlog above its target."""
-        policy = Policy(
-            self,
-            "Wake",
-            policy_name="Wake",
-            policy_type="StepScaling",
-            scaling_target_id=self._target.ref,
-            step_scaling_policy_configuration=Policy.StepScalingPolicyConfigurationProperty(
-                adjustment_type="ChangeInCapacity",
-                metric_aggregation_type="Average",
-                # An alarm that stays on acts each minute, and an instance takes minutes to start.
-                cooldown=_WAKE_COOLDOWN_IN_SECONDS,
-                step_adjustments=[Policy.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)],
-            ),
-        )
         metric = cloudwatch.Metric(
             namespace="AWS/SageMaker",
             metric_name="HasBacklogWithoutCapacity",
@@ -80,16 +67,15 @@ class EndpointScaling(Construct):
             statistic=cloudwatch.Stats.AVERAGE,
             period=Duration.minutes(1),
         )
-        alarm = cloudwatch.Alarm(
+        add_wake(
             self,
             "BacklogWithoutCapacity",
+            self._target,
             metric=metric,
-            threshold=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            evaluation_periods=1,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            adjustment_type="ChangeInCapacity",
+            # An alarm that stays on acts each minute, and an instance takes minutes to start.
+            cooldown_in_seconds=_WAKE_COOLDOWN_IN_SECONDS,
         )
-        alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for an L1 scaling policy
 
     def _busiest_type(self) -> list[object]:
         """Return the metrics of the requests in flight per copy on each type, and the highest of them.

@@ -66,4 +66,7 @@ def load_fleet(path: Path, root: Path) -> tuple[Fleet, str, Resolution]:
     except UnknownDeploymentError as error:
         raise DeploymentError(path, [f"deployment: {error}"]) from None
     resolution, _ = load(deployment, handler_names(root))
+    if resolution.deployment.shared:
+        problem = f"deployment: {fleet.deployment} runs on a shared endpoint, which a fleet does not deploy"
+        raise DeploymentError(path, [f"{problem}; name one without hosting.endpoint."])
     return fleet, stack_name(deployment), resolution

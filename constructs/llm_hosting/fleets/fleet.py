@@ -4,11 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..deployment.model import Section
+from ..deployment.section import Region, Section
 
 OrganizationalUnit = Annotated[str, Field(pattern=r"^(ou-[a-z0-9]{4,32}-[a-z0-9]{8,32}|r-[a-z0-9]{4,32})$")]
 AccountId = Annotated[str, Field(pattern=r"^[0-9]{12}$")]
-Region = Annotated[str, Field(pattern=r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$")]
 PositivePercentage = Annotated[str, Field(pattern=r"^([1-9]|[1-9][0-9]|100)%$")]
 Percentage = Annotated[str, Field(pattern=r"^([0-9]|[1-9][0-9]|100)%$")]
 

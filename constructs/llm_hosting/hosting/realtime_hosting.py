@@ -5,10 +5,13 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from .. import ENDPOINT_LOGS
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import HandlerFunction, Handlers
+from ..endpoint.components.endpoint import ComponentEndpoint
 from ..endpoint.realtime_endpoint import RealtimeEndpoint
+from ..endpoint.served_model import model_log_group
 from ..jobs.events import grant_announce
 from ..jobs.queue import FAILURES_GO_BACK, JobQueue
 from ..jobs.store import JobStore
@@ -36,11 +39,19 @@ class RealtimeHosting(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._deployment, self._store = resolution.deployment, store
-        self._streams = resolution.streams
+        self._streams, self._sleeps = resolution.streams, resolution.deployment.hosting.sleeps
         handler = sources.model_handler(resolution.deployment.serving.handler)
-        self._endpoint = RealtimeEndpoint(
-            self, "Endpoint", resolution=resolution, model_handler=handler, surroundings=surroundings
+        # Their ids differ, so that both sets of resources stand side by side while a deployment changes.
+        kind, construct = (
+            (ComponentEndpoint, "ComponentEndpoint")
+            if resolution.deployment.uses_components
+            else (RealtimeEndpoint, "Endpoint")
         )
+        self._endpoint = kind(self, construct, resolution=resolution, model_handler=handler, surroundings=surroundings)
+        if resolution.deployment.uses_components:
+            # It outlives its endpoint, so a model that stays awake again could not get it anew: it stays in the stack.
+            of_model = f"{ENDPOINT_LOGS}{surroundings.unique_name}"
+            model_log_group(Construct(self, "Endpoint"), of_model, resolution.deployment.logs, surroundings)
         self._queue = JobQueue(self, "WorkQueue", timeout=_WORK_TIMEOUT, surroundings=surroundings) if store else None
         self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
         self.outputs, self.alarms = self._endpoint.outputs, self._endpoint.alarms
@@ -54,12 +65,13 @@ class RealtimeHosting(Construct):
         return self._queue
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
-        """Let a function call the model and, if the model is not ready for a stream, wait for a job."""
+        """Let a function call the model, wake it and, if the model is not ready, wait for a job."""
         self._endpoint.grant_invoke(grantee)
         self._endpoint.grant_describe(grantee)
+        self._grant_wake(grantee)
         if self._streams:
             self._endpoint.grant_stream(grantee)
-        if self._streams and self._store:
+        if (self._streams or self._sleeps) and self._store:
             self._store.grant_submit(grantee)
             self.grant_dispatch(grantee)
 
@@ -97,6 +109,7 @@ class RealtimeHosting(Construct):
         self._store.grant_work(work)
         self._endpoint.grant_invoke(work)
         self._endpoint.grant_describe(work)
+        self._grant_wake(work)
 
     def create_endpoint_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""
@@ -113,3 +126,7 @@ class RealtimeHosting(Construct):
     def metric_model_latency(self) -> cloudwatch.Metric | None:
         """Return the time that the container takes for an invocation, in microseconds."""
         return self._endpoint.metric_model_latency()
+
+    def _grant_wake(self, grantee: iam.IGrantable) -> None:
+        if isinstance(self._endpoint, ComponentEndpoint) and self._sleeps:
+            self._endpoint.grant_wake(grantee)

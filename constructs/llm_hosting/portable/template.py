@@ -14,7 +14,7 @@ from .editing.places import Template
 from .names import with_own_name
 from .parameters.own_image import in_region_of_stack
 from .parameters.parameters import archive_parameter, parameters_of
-from .rules import region_rule
+from .rules import region_rules
 from .salt import salt
 
 MOST_BYTES_IN_REQUEST = 51_200  # the limit of TemplateBody in CreateStack and CreateStackSet
@@ -69,7 +69,7 @@ def portable_template(
         content["Parameters"][parameter.name] = parameter.declaration
         for section in ("Conditions", "Mappings", "Rules"):
             content.setdefault(section, {}).update(getattr(parameter, section.lower()))
-    content["Rules"] |= region_rule(content)
+    content["Rules"] |= region_rules(content)
     own = {each.name: each.own for each in parameters if each.own is not None}
     salt(content, values, own)
     return PortableTemplate(content, own, archives)

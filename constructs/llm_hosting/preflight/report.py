@@ -13,8 +13,11 @@ from ..deployment.finding import LEVELS, Finding
 from ..deployment.model import Deployment
 from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
+from ..resolution.adapter_memory import adapters_on_host
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
+from ..resolution.idle import TYPICAL_BUSY_HOURS, idle_time, usd_per_month
 from ..resolution.memory import GB, weights_in_files
+from ..resolution.packing import packing_of
 from .rules.api import regions_of_arns
 from .rules.driver import least_driver
 from .rules.model import model_is_known
@@ -25,7 +28,7 @@ from .rules.suitable_type import NO_SECRET_YET, suitable_type
 Verdict = Literal["refused", "ready", "not checked", "not asked"]
 
 VCPU_QUOTA = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"  # L-1216C47A of EC2, in vCPUs
-COPIES_DURING_UPDATE = 2  # old and new instances run side by side until the old ones end
+COPIES_DURING_UPDATE = 2  # old and new machines run side by side until the old ones end
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,16 @@ class Figures:
     devices: accelerators of the instance, on Neuron their cores; 0 on CPU types.
     degree: devices that share one copy of the model.
     copies: copies of the model on one instance.
-    memory_in_gb, weights_in_gb, overhead_in_gb, cache_in_kb_per_token: per accelerator.
+    memory_in_gb, weights_in_gb, overhead_in_gb, adapters_in_gb, cache_in_kb_per_token: per accelerator.
+    adapters_on_host_in_gb: LoRA adapters in the memory of the machine.
     cached_tokens: tokens of all requests together that the KV cache holds.
     requests_at_full_length: requests of `context` tokens each that the KV cache holds.
     start_in_seconds: time to start a container, from the first byte of weights, or a stopped machine.
     asleep_usd_per_month: price of the disk of a stopped machine; None = an endpoint, or not known.
+    wake_in_seconds: time from a call to a real-time endpoint that sleeps to its first token; None = it never sleeps, or
+    not known.
+    usd_per_month: of such an endpoint, by its busy hours a day; empty = it never sleeps, is shared, or the price is not
+    known.
     """
 
     instance_type: str
@@ -62,11 +70,15 @@ class Figures:
     host_image: str | None
     usd_per_hour: float | None
     asleep_usd_per_month: float | None = None
+    adapters_in_gb: float = 0
+    adapters_on_host_in_gb: float = 0
+    wake_in_seconds: float | None = None
+    usd_per_month: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class NeededQuota:
-    """The service quota that a deployment needs for an update with old and new instances side by side.
+    """The service quota that a deployment needs for an update, with new instances beside those that run.
 
     instances: SageMaker's instances, or EC2's vCPUs, which its quota counts.
     """
@@ -92,6 +104,7 @@ class Report:
     host_image: the host image, where it comes from, and a fix if none is known; empty = no GPUs.
     only_in: the region that an ARN pins a deployment of any region to, and the field of the ARN.
     legacy: since when the engine is legacy, why, and its successor; empty = it is not.
+    endpoint: the shared endpoint and all that runs on it; empty = an endpoint of its own.
     """
 
     name: str
@@ -117,13 +130,16 @@ class Report:
     host_image: str = ""
     only_in: str = ""
     legacy: str = ""
+    endpoint: str = ""
 
 
 NOT_CHECKED = (
     "bootstrap-version: whether `cdk bootstrap` has prepared account and region",
     "service-quota: whether the account may run that many instances of the type",
+    "shared-endpoint: whether the endpoint of hosting.endpoint is deployed in the region",
     "image-in-registry: whether the tag can be pulled in the region",
     "weights-in-bucket: region, objects and completeness of the prefix",
+    "adapters-in-bucket: region, files and archive of each adapter",
     "cloudwatch-role: whether API Gateway may write its access logs",
     "scaling-role: whether Application Auto Scaling has its role in the account",
     "instance-type-offered: whether EC2 has the type in the region and its zones",
@@ -166,6 +182,7 @@ def build_report(name: str, resolution: Resolution, findings: list[Finding]) -> 
         host_image=_host_image(resolution),
         only_in="" if deployment.region else _only_in(deployment),
         legacy=_legacy(deployment.serving.engine),
+        endpoint=_shared_endpoint(name, deployment),
     )
 
 
@@ -175,6 +192,8 @@ def _host_image(resolution: Resolution) -> str:
     default = "SageMaker's default for the type"
     if container.platform != "gpu" or resolution.deployment.hosting.runs_on_machines:
         return ""
+    if shared := resolution.deployment.shared:
+        return f"{name or default}, that of {shared.file}"
     if resolution.deployment.hosting.inference_ami_version:
         return f"{name}, as hosting.inference_ami_version says"
     if name:
@@ -185,6 +204,13 @@ def _host_image(resolution: Resolution) -> str:
     if least := max((least_driver(instance, cuda) for instance in unknown), default=0):
         return f"{default}; set hosting.inference_ami_version if its driver is older than {least}"
     return default
+
+
+def _shared_endpoint(name: str, deployment: Deployment) -> str:
+    """Return the shared endpoint, its instances and all copies on them."""
+    shared = deployment.shared
+    packing = shared and packing_of(shared.endpoint, {name: deployment, **deployment.neighbours})
+    return f"shared/{shared.name}, {packing.words(shared.endpoint)}" if shared and packing else ""
 
 
 def _only_in(deployment: Deployment) -> str:
@@ -238,12 +264,16 @@ def facts_of(resolution: Resolution) -> str:
 
 
 def _quotas(resolution: Resolution) -> Iterator[NeededQuota]:
-    most = resolution.deployment.hosting.instance_count.max * COPIES_DURING_UPDATE
-    if resolution.deployment.hosting.runs_on_machines:
-        yield from (NeededQuota(VCPU_QUOTA, most * placement.instance.vcpu) for placement in resolution.placements)
+    hosting = resolution.deployment.hosting
+    most = hosting.instance_count.max
+    if hosting.endpoint:
+        return  # the instances are those of the endpoint
+    if hosting.runs_on_machines:
+        vcpus = (placement.instance.vcpu for placement in resolution.placements)
+        yield from (NeededQuota(VCPU_QUOTA, most * COPIES_DURING_UPDATE * vcpu) for vcpu in vcpus)
         return
-    for name in resolution.deployment.hosting.instance_types:
-        yield NeededQuota(f"{name} for endpoint usage", most)
+    for name in hosting.instance_types:
+        yield NeededQuota(f"{name} for endpoint usage", resolution.instances_during_update(most))
 
 
 def figures_of(placement: Placement, host_image: str | None) -> Figures:
@@ -273,8 +303,17 @@ def figures_of(placement: Placement, host_image: str | None) -> Figures:
         answer_in_seconds=_rounded(answer.likely) if answer else None,
         host_image=host_image,
         usd_per_hour=instance.usd_per_hour,
+        wake_in_seconds=_rounded(idle_time(placement).wake_in_seconds) if hosting.sleeps else None,
+        usd_per_month=_usd_per_month(placement) if hosting.sleeps and not hosting.endpoint else {},
         asleep_usd_per_month=round(disk * machine_prices().volume_usd_per_gb_and_month, 2) if sleeps and disk else None,
+        adapters_in_gb=round(need.adapters / GB, 2),
+        adapters_on_host_in_gb=round(adapters_on_host(placement.container.deployment) / GB, 2),
     )
+
+
+def _usd_per_month(placement: Placement) -> dict[str, float]:
+    by_hours = {f"{hours}": usd_per_month(placement, hours) for hours in TYPICAL_BUSY_HOURS}
+    return {hours: round(price, 2) for hours, price in by_hours.items() if price is not None}
 
 
 def _gb(size: float | None) -> float | None:

@@ -14,8 +14,11 @@ from ..deployment.model import Deployment
 from ..deployment.nearest import nearest
 from ..deployment.overlay import Overlay
 from ..deployment.paths import spoken_name
+from ..deployment.tenants import in_region, tenants
+from ..project import project_folder
 from ..resolution import Resolution, resolve
 from .rules import (  # noqa: F401  (registers the rules)
+    adapters,
     api,
     driver,
     environment,
@@ -23,12 +26,15 @@ from .rules import (  # noqa: F401  (registers the rules)
     hardware,
     hosting,
     huggingface,
+    idle,
     image,
     machines,
     memory,
     model,
     quantization,
     requirements,
+    rollout,
+    shared_endpoint,
     timing,
     tokenizer,
 )
@@ -112,6 +118,9 @@ def validate_file(
         findings += problems
     if deployment and region:
         deployment = deployment.model_copy(update={"region": deployment.region or region})
+    if deployment and deployment.shared:
+        others = tenants(deployment.shared.name, project_folder(str(path)) / "deployments", beside=path)
+        deployment = deployment.on(deployment.shared, in_region(others, deployment.region))
     if deployment is None:
         return Validation(None, findings)
     resolution, found = _judged(deployment, findings, handlers)

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Iterable
 
+from .. import COMPONENT_ENDPOINT_SUFFIX
 from ..catalog.instances import InstanceType
 from ..deployment.finding import Finding
 from ..deployment.model import Hosting
+from .idle import AWAKE_AFTER_A_CALL_IN_MINUTES
 from .resolution import Resolution
 
 
@@ -17,12 +19,14 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, 
     deployment = resolution.deployment
     is_machine = deployment.hosting.runs_on_machines
     from_catalog = deployment.serving.image_uri is None and not is_machine
+    suffix = COMPONENT_ENDPOINT_SUFFIX if deployment.uses_components else ""
+    own_endpoint = f"{name}-<first 8 characters of the stack id>{suffix}"
     host_image = "" if is_machine else f", host image {resolution.inference_ami_version or 'by default'}"
     return [
         f"{name}: {deployment.model.id} on {deployment.serving.engine} {resolution.version or 'of an own image'}",
         f"  image     {resolution.image}{' from the image account of the region' if from_catalog else ''}",
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
-        *([] if is_machine else [f"  endpoint  {name}-<first 8 characters of the stack id>"]),
+        *([] if is_machine else [f"  endpoint  {deployment.hosting.endpoint or own_endpoint}"]),
         f"  cost      {cost(resolution, is_local=is_local or _deploys_locally())}",
         *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
@@ -33,8 +37,9 @@ def _deploys_locally() -> bool:
 
 
 def _instances(resolution: Resolution) -> str:
-    count, instance = resolution.deployment.hosting.instance_count, resolution.placements[0].instance
-    counts = f"{count.min} to {count.max}" if count.is_scaled else f"{count.min}"
+    deployment, instance = resolution.deployment, resolution.placements[0].instance
+    least, most = deployment.least_instances, deployment.instance_count.max
+    counts = f"{least} to {most}" if least < most else f"{least}"
     return f"{counts} x {instance.type} ({_hardware(instance)})"
 
 
@@ -49,13 +54,23 @@ def cost(resolution: Resolution, *, is_local: bool = False) -> str:
 
 def _on_aws(resolution: Resolution) -> str:
     hosting, instance = resolution.deployment.hosting, resolution.placements[0].instance
-    count = hosting.instance_count
+    count = resolution.deployment.instance_count
     price = instance.price(max(count.min, 1), count.max) or "an unknown rate"
+    if hosting.endpoint:
+        return f"{price} for all models of {hosting.endpoint}" + ("" if count.min else " while one of them is awake")
     if hosting.runs_on_machines:
         return f"{price} while there is work, and {hosting.idle_minutes} minutes longer; then the disk alone"
+    if hosting.sleeps:
+        awake = f"from a call until about {AWAKE_AFTER_A_CALL_IN_MINUTES} minutes after the last one{_kept(hosting)}"
+        return f"{price} while awake: {awake}; asleep it bills nothing by the hour"
     if count.min:
         return f"{price} until the stack is destroyed: the count never reaches zero"
     return f"{price} while jobs run: the count goes to zero when idle, and the next job waits for a start"
+
+
+def _kept(hosting: Hosting) -> str:
+    hours = hosting.awake_hours
+    return f", and in the hours from {hours.start} to {hours.end} of hosting.idle" if hours else ""
 
 
 def _hardware(instance: InstanceType) -> str:

@@ -5,7 +5,8 @@ import re
 from ..catalog.engines import EngineVersion, Machine, engine, find_image
 from ..catalog.instances import InstanceType
 from ..catalog.newer_version import newer_version
-from ..deployment.model import Hosting, Serving
+from ..deployment.model import Hosting, Serving, settings_of_instances
+from ..deployment.shared_endpoint import SharedEndpoint
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)
@@ -68,3 +69,9 @@ def host_image(hosting: Hosting, instances: list[InstanceType], cuda: float | No
     if major == 12 and any(instance.default_driver == "470" for instance in instances):
         return "al2-ami-sagemaker-inference-gpu-3-1"
     return None
+
+
+def shared_host_image(endpoint: SharedEndpoint, instances: list[InstanceType]) -> str | None:
+    """Return the setting, or the image with the newest driver that the type takes: it runs older CUDA, too."""
+    hosting = settings_of_instances(endpoint)
+    return host_image(hosting, instances, 13) or host_image(hosting, instances, 12)

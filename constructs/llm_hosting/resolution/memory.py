@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..catalog.instances import InstanceType
 from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
+from .adapter_memory import adapters_on_device
 from .container import Container
 from .formats import BYTES_PER_PARAMETER
 from .recurrent_state import block_of_request, state_of_request
@@ -67,6 +68,7 @@ class Memory:
     before_fp8: weights of one shard in 16 bits, if the engine converts them to FP8 only after all are loaded; otherwise
     0.
     overhead: the least that the engine needs beside the weights.
+    adapters: what the engine reserves for LoRA adapters.
     whole_prompt: additional memory if a step takes the longest prompt as a whole.
     per_token: KV cache of one token, on average over a request of the whole context.
     least_per_token: the same if layers with a window keep nothing.
@@ -80,6 +82,7 @@ class Memory:
     weights: float | None
     before_fp8: float
     overhead: float
+    adapters: float
     whole_prompt: float
     per_token: float | None
     least_per_token: float | None
@@ -92,7 +95,7 @@ class Memory:
         """Available memory minus the weights and the engine's need."""
         if self.weights is None:
             return None
-        return self.available - self.weights - self.overhead - self.whole_prompt
+        return self.available - self.weights - self.overhead - self.adapters - self.whole_prompt
 
     @property
     def cached_tokens(self) -> int | None:
@@ -115,8 +118,8 @@ class Memory:
 
     @property
     def share_needed(self) -> float:
-        """Need of weights and engine as a share of the available memory; 0 if either is not known."""
-        return ((self.weights or 0) + self.overhead) / self.available if self.available else 0
+        """Need of weights, engine and adapters as a share of the available memory; 0 if either is not known."""
+        return ((self.weights or 0) + self.overhead + self.adapters) / self.available if self.available else 0
 
 
 def estimate(container: Container, instance: InstanceType, *, degree: int, stages: int) -> Memory:
@@ -130,6 +133,7 @@ def estimate(container: Container, instance: InstanceType, *, degree: int, stage
         weights=_shard(container, _weights_in_memory(container, instance), shards),
         before_fp8=_weights_before_fp8(container, instance, shards),
         overhead=_overhead(container),
+        adapters=adapters_on_device(container, degree) / stages,
         whole_prompt=_whole_prompt(container, degree),
         per_token=_per_token(container, instance, degree, stages, share),
         least_per_token=_per_token(container, instance, degree, stages, 0.0 if window else 1.0),

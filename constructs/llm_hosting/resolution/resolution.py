@@ -1,5 +1,6 @@
 """A deployment for which every question to the catalog has been answered once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from ..catalog.engines import engine
 from ..catalog.instances import types_for
 from ..catalog.openai_api import openai_api
 from ..deployment.model import Deployment
+from .component_copy import ComponentCopy, component_copy
 from .container import Container
 from .image import (
     container_image,
@@ -16,6 +18,7 @@ from .image import (
     machine_image,
     needs_archive,
     schema_version,
+    shared_host_image,
 )
 from .parallelism import default_degree, parallel_devices
 from .placement import Placement
@@ -103,6 +106,43 @@ class Resolution:
         return self.deployment.serving.max_batch_size or _MACHINE_BATCH
 
     @property
+    def component_copy(self) -> ComponentCopy:
+        """What a copy of the model takes of the best instance type, which the catalog must know."""
+        return component_copy(self.placements[0])
+
+    @property
+    def least_copies(self) -> int:
+        """Number of copies that fill the instances of `instance_count.min`, which are paid anyway.
+
+        On a shared endpoint: the number that the deployment asks for.
+        """
+        if self.deployment.hosting.endpoint:
+            return self.deployment.hosting.copies.min
+        return max(1, self.deployment.hosting.instance_count.min) * max(1, self.component_copy.per_instance)
+
+    @property
+    def most_copies(self) -> int:
+        """Number of copies that fill the instances of `instance_count.max`; on a shared endpoint, the one asked for."""
+        if self.deployment.hosting.endpoint:
+            return self.deployment.hosting.copies.max
+        return self.deployment.hosting.instance_count.max * max(1, self.component_copy.per_instance)
+
+    @property
+    def most_batches(self) -> int:
+        """Largest number of batches in which an update starts the new copies, or the new instances."""
+        rolling = self.deployment.hosting.rolling
+        count = self.most_copies if self.deployment.uses_components else self.deployment.instance_count.max
+        return math.ceil(count / rolling.batch) if rolling else 1
+
+    def instances_during_update(self, count: int) -> int:
+        """Return how many instances run at once while an update replaces all that run on this number of them."""
+        rolling = self.deployment.hosting.rolling
+        if rolling is None:
+            return 2 * count
+        copies = max(1, self.component_copy.per_instance) if self.deployment.uses_components else 1
+        return count + math.ceil(rolling.batch / copies)
+
+    @property
     def volume_takes_key(self) -> bool:
         """Whether SageMaker takes a key for the model's volume: not for the disk that some types have of their own."""
         return all(each.instance.volume_size_allowed is not False for each in self.placements)
@@ -133,7 +173,11 @@ def resolve(deployment: Deployment) -> Resolution:
         image=machine_image(known) if hosting.runs_on_machines else container_image(serving, version),
         version="" if serving.image_uri or version is None else version.label,
         cuda=cuda,
-        inference_ami_version=host_image(hosting, known, cuda),
+        inference_ami_version=(
+            shared_host_image(deployment.shared.endpoint, known)
+            if deployment.shared
+            else host_image(hosting, known, cuda)
+        ),
         derived=settings.derived,
         environment=settings.environment,
         properties=settings.properties,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..catalog.engines import EngineVersion, Variable, engine
 from ..catalog.versions import is_before
 from ..deployment.model import Deployment
+from .adapter_variables import adapter_variables
 from .known_model import known_shape
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
@@ -191,6 +192,8 @@ def _derived(
         is_explicit = is_explicit or "MAX_INPUT_TOKENS" in serving.environment
         derived["MAX_INPUT_LENGTH"] = (str(total - 1), is_explicit)
         derived["MAX_BATCH_PREFILL_TOKENS"] = (str(max(TGI_PREFILL, total)), is_explicit)
+    # Each adapter variable has one name only, so one in `serving.environment` replaces it anyway.
+    derived |= {name: (value, False) for name, value in adapter_variables(deployment, server).items()}
     if serving.handler and deployment.model.weights:
         bucket, prefix = deployment.model.weights.removeprefix("s3://").split("/", 1)
         derived |= {"MODEL_S3_BUCKET": (bucket, False), "MODEL_S3_PREFIX": (prefix, False)}

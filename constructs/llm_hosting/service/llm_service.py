@@ -27,7 +27,7 @@ from ..api.inference_api import InferenceApi
 from ..api.key_usage import KeyUsageTable
 from ..api.playground import Playground
 from ..api.routes import routes_of
-from ..deployment.file import DeploymentError
+from ..deployment.file import DeploymentError, long_adapter_names
 from ..deployment.model import Deployment
 from ..deployment.paths import find
 from ..hosting.hosting_modes import HOSTING_MODES
@@ -318,6 +318,9 @@ class LlmService(Construct):
             path = find(str(deployment), project / "deployments")
             resolution, findings = load(path, handlers, given)
         spoken = cdk.Stack.of(self).stack_name if cdk.Token.is_unresolved(name) else name
+        # The file's name, by which it was judged, may be shorter than the service's.
+        if too_long := list(long_adapter_names(resolution.deployment, spoken)):
+            raise DeploymentError(spoken, [f"{each.place}: {each.message}" for each in too_long])
         print(*describe(spoken, resolution, findings), sep="\n", file=sys.stderr)
         return resolution
 

@@ -58,6 +58,11 @@ class TeamResources:
         return [
             *([f"region: {named} is not the stack's {region}; remove it, or move the stack."] if moved else []),
             *(f"{problem}; remove one of the two." for problem, found in twice.items() if found),
+            *(
+                ["vpc: the containers run in the network of the shared endpoint; remove it."]
+                if self.vpc and deployment.hosting.endpoint
+                else []
+            ),
             *self._elsewhere(region),
             *self._aliases(),
             *self._unreachable(deployment),

@@ -131,6 +131,7 @@ def _hosting() -> SearchStrategy[dict[str, Any]]:
         volume_size_in_gb=st.integers(1, 512),
         startup_timeout_in_seconds=st.integers(60, 3600),
         inference_ami_version=_one_of(Hosting, "inference_ami_version"),
+        rollout=st.sampled_from([{"canary": {}}, *({"rolling": {"batch": batch}} for batch in (1, 30))]),
         scaling=st.builds(lambda requests: {"concurrent_requests_per_instance": requests}, st.integers(1, 10_000)),
     )
     modes = st.sampled_from([{}, {"mode": "async"}, ASYNC, {"mode": "ec2"}])

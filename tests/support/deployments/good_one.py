@@ -7,7 +7,8 @@ from typing import Any
 from llm_hosting.catalog.models import ModelShape
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import HUB, VERSION, ModelLock, read_lock
-from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.model import Deployment, Hosting
+from llm_hosting.deployment.shared_endpoint import Shared, SharedEndpoint
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import Resolution, resolve
 
@@ -29,13 +30,30 @@ def deployment(changes: Changes) -> Deployment:
     """Return the good deployment with these changes, setting by setting; a section that is not a mapping is replaced.
 
     `lock` is not a section of the file: it holds facts of the model's lock file, and the lock file's other members.
+    `shared` is none either: it holds the file of the shared endpoint `gpus`, and `others`, the deployments on it.
     """
+    changes = dict(changes)
+    if place := changes.pop("shared", None):
+        return _on_shared_endpoint(changes, dict(place))
     merged = dict(GOOD)
     for section, value in changes.items():
         merged[section] = {**GOOD.get(section, {}), **value} if isinstance(value, dict) else value
     facts = merged.pop("lock", None)
     made = Deployment.model_validate(merged)
     return made if facts is None else made.with_lock(lock_with(made.model.id, facts))
+
+
+def _on_shared_endpoint(changes: Changes, place: Changes) -> Deployment:
+    others = place.pop("others", {})
+    endpoint = SharedEndpoint.model_validate(place)
+    of_endpoint = {name: value for name, value in place.items() if name in Hosting.model_fields}
+    of_endpoint.pop("instance_count", None)
+
+    def on_it(own: Changes) -> Deployment:
+        return deployment({**own, "hosting": {"endpoint": "shared/gpus", **of_endpoint, **own.get("hosting", {})}})
+
+    shared = Shared("gpus", endpoint)
+    return on_it(changes).on(shared, {name: on_it(own).on(shared) for name, own in others.items()})
 
 
 def lock_with(model_id: str, facts: Changes) -> ModelLock:
@@ -45,7 +63,7 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     given = {**unknown, "architecture": "", **facts}
     beside: Changes = {
         name: given.pop(name)
-        for name in ("custom_code", "tokenizer", "unreadable", "chat_template", "revision")
+        for name in ("adapters", "custom_code", "modules", "tokenizer", "unreadable", "chat_template", "revision")
         if name in given
     }
     content = {**beside, "commit": "0" * 40, "source": HUB, "facts": given}

@@ -31,6 +31,8 @@ BELOW_A_FOLDER = {
     "s3:PutObject",
 }
 # A caller of an API may call all its routes.
+# Each adapter is a component whose name begins with the model's, so that a new one changes no function's permissions.
+ON_OWN_ADAPTERS = {"sagemaker:InvokeEndpoint", "sagemaker:InvokeEndpointWithResponseStream"}
 BELOW_A_STAGE = {"execute-api:Invoke"}
 # The ids of instances are unknown before they start; a condition on the stack's tag allows only its own instances.
 ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
@@ -42,8 +44,14 @@ SCOPED_NAMES = {
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
     ("AWS::CloudWatch::Alarm", "MetricName"),
     ("AWS::IAM::Policy", "PolicyName"),
+    ("AWS::SageMaker::InferenceComponent", "VariantName"),
 }
-NAMED_BY_STACK_ID = {("AWS::SageMaker::Endpoint", "EndpointName"), ("AWS::Logs::LogGroup", "LogGroupName")}
+NAMED_BY_STACK_ID = {
+    ("AWS::Logs::LogGroup", "LogGroupName"),
+    ("AWS::SageMaker::Endpoint", "EndpointName"),
+    ("AWS::SageMaker::InferenceComponent", "EndpointName"),
+    ("AWS::SageMaker::InferenceComponent", "InferenceComponentName"),
+}
 
 
 def no_managed_policies(template: Template) -> list[str]:
@@ -64,7 +72,7 @@ def no_partition_or_region_literals(template: Template) -> list[str]:
 
 
 def no_fixed_names(template: Template) -> list[str]:
-    """Only the endpoint and its log group have fixed names, which contain a part of the stack's id."""
+    """Only the endpoint, its component and its log group have fixed names, which contain a part of the stack's id."""
     return [
         f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()
@@ -106,7 +114,7 @@ def no_wildcard_actions(template: Template) -> list[str]:
 
 
 def no_free_resources(template: Template) -> list[str]:
-    """`*` stands only where actions know nothing narrower, for files of a folder, routes of an API, own instances."""
+    """`*` stands where actions know nothing narrower, for files of a folder, routes, own instances and adapters."""
     violations = []
     for statement in _allowing(template):
         if "NotAction" in statement or "NotResource" in statement:
@@ -117,6 +125,8 @@ def no_free_resources(template: Template) -> list[str]:
         tag = statement.get("Condition", {}).get("StringEquals", {}).get("aws:ResourceTag/slipway:deployment")
         allowed = FORCED_TO_ANY_RESOURCE | (BELOW_A_FOLDER if below_folders else set())
         allowed |= ON_TAGGED_INSTANCES if tag else set()
+        of_own_name = all('{"Ref": "AWS::StackId"}' in text and text.endswith('"-*"]]}') for text in free)
+        allowed |= ON_OWN_ADAPTERS if of_own_name else set()
         allowed |= BELOW_A_STAGE if all('{"Ref": ' in text and "/v1/*/*" in text for text in free) else set()
         violations += [action for action in _list(statement["Action"]) if free and action not in allowed]
     return violations

@@ -14,6 +14,7 @@ from support.deployments.known_deployments import DEPLOYMENTS
 from support.templates.template_parts import Template
 
 REALTIME = DEPLOYMENTS / "gpt2.yaml"
+SLEEPING = DEPLOYMENTS / "qwen3-4b-zero.yaml"
 ON_MACHINES = DEPLOYMENTS / "gpt2-ec2.yaml"
 
 

@@ -52,6 +52,7 @@ SUBNET, ANOTHER_REGISTRY = "subnet-1a1b2c3d4e5f6071", "555566667777.dkr.ecr.${AW
 KEPT: Changes = {"logs": {"retention_in_days": 7}, "jobs": {"retention_in_hours": 24}}
 KEPT_VALUES = {"LogRetentionInDays": "7", "JobRetentionInHours": "24"}
 TOLD: Changes = {"alarms": {"topic_arn": "arn:aws:sns:us-east-1:111122223333:on-call"}}
+ANOTHER_PLAN = "arn:aws:sagemaker:eu-west-1:444455556666:training-plan/another"
 ONE_AT_ONCE = {"scaling": {"concurrent_requests_per_instance": 1}}
 
 
@@ -106,6 +107,7 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
             **KEPT_VALUES,
         },
     ),
+    "awake-hours": ("awake-hours", {"hosting": {"instance_count": {"max": 6}}}, {"MaxInstances": "6"}),
     "own-image": (
         {
             "model": {"id": "Qwen/Qwen3-4B", "hub_token_secret_arn": SECRET},
@@ -116,6 +118,11 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
             "serving": {"image_uri": f"{ANOTHER_REGISTRY}/team/lmi:0.36.0-lmi28.0.0-cu130-new"},
         },
         {"ImageTag": "0.36.0-lmi28.0.0-cu130-new"},
+    ),
+    "canary": (
+        "canary",
+        {"hosting": {"instance_count": {"min": 4, "max": 8}, "reserved_capacity_arn": ANOTHER_PLAN}},
+        {"MinInstances": "4", "MaxInstances": "8"},
     ),
     "own-network": (
         "own-network",
@@ -172,6 +179,14 @@ def test_a_parameter_changes_everything_that_its_setting_changes(pairs: Pairs, n
             key: value for key, value in made.parameters.items() if key == parameter
         }
         assert comparable(made.content, name, with_switches(made.content, without)) != expected, parameter
+
+
+def test_the_counts_to_choose_from_are_those_that_the_rollout_takes(stacks: dict[str, Stack]) -> None:
+    in_batches, by_canary = (
+        portable(stacks[name], resolution(name)).content["Parameters"] for name in ("rolling", "canary")
+    )
+    assert in_batches["InstanceCount"]["AllowedValues"] == ["2", "3", "4", "5", "6", "8", "10", "12", "16", "20"]
+    assert by_canary["MinInstances"]["AllowedValues"][0] == "2"
 
 
 def statements(policy: Any) -> list[dict[str, Any]]:
@@ -270,6 +285,9 @@ def test_only_instance_types_with_the_same_template_are_offered(stacks: dict[str
     assert "ml.g6.12xlarge" not in offered, "four GPUs: other variables of the container"
     assert "ml.t2.medium" not in offered, "no GPU: the check has errors"
     assert "InstanceType" not in portable(stacks["pools"]).content["Parameters"]
+    of_four_copies = portable(stacks["awake-hours"]).content["Parameters"]["InstanceType"]["AllowedValues"]
+    assert "ml.g6.24xlarge" in of_four_copies
+    assert "ml.g6.48xlarge" not in of_four_copies, "it has room for eight copies"
 
 
 @pytest.mark.parametrize(("name", "kind"), [("scaled", "refused"), ("qwen3-4b", "new-instances")])
@@ -319,6 +337,13 @@ def test_a_rule_refuses_a_region_without_images(stacks: dict[str, Stack]) -> Non
     (assertion,) = portable(stacks["gpt2"]).content["Rules"]["RegionHasImages"]["Assertions"]
     assert holds(assertion["Assert"], {"AWS::Region": "eu-west-1"})
     assert not holds(assertion["Assert"], {"AWS::Region": "mars-north-1"})
+
+
+def test_a_rule_refuses_a_region_in_which_nothing_sleeps(stacks: dict[str, Stack]) -> None:
+    (assertion,) = portable(stacks["qwen3-4b-zero"]).content["Rules"]["RegionHasComponents"]["Assertions"]
+    assert holds(assertion["Assert"], {"AWS::Region": "eu-central-1"})
+    assert not holds(assertion["Assert"], {"AWS::Region": "eu-west-3"})
+    assert "RegionHasComponents" not in portable(stacks["qwen3-4b"]).content["Rules"]
 
 
 @pytest.mark.parametrize(

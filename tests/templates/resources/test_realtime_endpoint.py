@@ -10,6 +10,7 @@ from aws_cdk import assertions
 
 from llm_hosting.deployment.model import Logs
 from llm_hosting.endpoint.container_image import ContainerImage
+from llm_hosting.endpoint.execution_role import METRICS as METRICS_OF_ENDPOINTS
 from llm_hosting.endpoint.execution_role import ExecutionRole
 from llm_hosting.log_group import LogGroup
 from support.deployments.good_one import deployment
@@ -257,7 +258,7 @@ def artefact_policies(weights: str) -> set[str]:
     """Return the logical ids of the policies that let the role read these weights."""
     stack = cdk.Stack(cdk.App(), "stack")
     log_group = LogGroup(stack, "LogGroup", retention_in_days=Logs().retention_in_days)
-    role = ExecutionRole(stack, "Role", log_group=log_group)
+    role = ExecutionRole(stack, "Role", log_group=log_group, namespaces=METRICS_OF_ENDPOINTS)
     model = deployment({"model": {"weights": weights}}).model
     role.allow_artefacts(model, None, ContainerImage(stack, "Image", image="djl-inference:0.36.0"), None)
     resources = assertions.Template.from_stack(stack).to_json()["Resources"]

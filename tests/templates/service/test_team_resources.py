@@ -20,7 +20,7 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.service.team_resources import TeamResources
 from local_cloud.checks import lint
 from slipway import LlmService
-from support.templates.services import ON_MACHINES, REALTIME, an_app, asynchronous, synthesized
+from support.templates.services import ON_MACHINES, REALTIME, SLEEPING, an_app, asynchronous, synthesized
 from support.templates.template_parts import Template, all_of, only, properties
 
 CERTIFICATE = "arn:aws:acm:us-east-1:111122223333:certificate/1"
@@ -65,7 +65,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
             "permissions_boundary": team.boundary,
             "domain": team.domain,
         }
-        for name, deployment in (("chat", asynchronous()), ("now", REALTIME), ("ec2", ON_MACHINES)):
+        deployments: dict[str, Path | Deployment] = {
+            "chat": asynchronous(),
+            "now": REALTIME,
+            "zero": SLEEPING,
+            "ec2": ON_MACHINES,
+        }
+        for name, deployment in deployments.items():
             stack = cdk.Stack(app, f"team-{name}")
             service = LlmService(stack, "Default", deployment=deployment, base_path=name, **everything)
             cdk.CfnOutput(stack, "ServiceUrl", value=service.url)
@@ -73,7 +79,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
     return synthesized(tmp_path_factory.mktemp("team"), fill)
 
 
-@pytest.fixture(scope="module", params=["team-chat", "team-now", "team-ec2"])
+@pytest.fixture(scope="module", params=["team-chat", "team-now", "team-zero", "team-ec2"])
 def template(request: pytest.FixtureRequest, made: dict[str, Template]) -> Template:
     return made[request.param]
 
@@ -127,6 +133,9 @@ def test_containers_and_machines_are_in_private_subnets_of_the_vpc(made: dict[st
         network = properties(made[name], "SageMaker::Model")["VpcConfig"]
         assert len(network["Subnets"]) == 2
         assert "PrivateSubnet" in json.dumps(network["Subnets"])
+    asleep = made["team-zero"]
+    networks = [properties(asleep, kind)["VpcConfig"] for kind in ("SageMaker::Model", "SageMaker::EndpointConfig")]
+    assert networks[0] == networks[1], "without a model the configuration names the network, too"
     (interface,) = properties(made["team-ec2"], "EC2::LaunchTemplate")["LaunchTemplateData"]["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is False
     assert all_of(made["team-ec2"], "EC2::VPC") == []

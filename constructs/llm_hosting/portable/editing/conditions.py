@@ -16,12 +16,13 @@ _HOSTING = (
     "AWS::EC2::LaunchTemplate",
     "AWS::SageMaker::Endpoint",
     "AWS::SageMaker::EndpointConfig",
+    "AWS::SageMaker::InferenceComponent",
     "AWS::SageMaker::Model",
 )
-_NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName"}  # dimensions of the endpoint's metrics
+_NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName", "InferenceComponentName"}  # dimensions of metrics
 # On purpose: without an endpoint every prompt gets a 503, and open jobs wait until their deadline.
 _METRICS_WITH_ENDPOINT = {"5XXError", "ApproximateAgeOfOldestMessage"}
-_OUTPUTS = ("EndpointName", "EndpointPage", "IdleAlarm", "Machines")
+_OUTPUTS = ("EndpointName", "EndpointPage", "IdleAlarm", "InferenceComponentName", "Machines")
 
 
 def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:

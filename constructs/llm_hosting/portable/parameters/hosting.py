@@ -25,7 +25,9 @@ def parameters(resolution: Resolution) -> Iterator[Parameter]:
         yield from own_image.parameters(resolution.image)
         yield from _image(resolution.image)
     yield from _instance_type(resolution)
-    if not deployment.hosting.runs_on_machines:
+    if deployment.uses_components:
+        yield from _most_instances(resolution) if deployment.is_scaled else ()
+    elif not deployment.hosting.runs_on_machines:
         yield from _range_of_counts(deployment) if deployment.hosting.instance_count.is_scaled else _count(deployment)
 
 
@@ -55,7 +57,8 @@ def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
     if resolution.deployment.hosting.runs_on_machines:
         kind, path = "AWS::EC2::LaunchTemplate", "LaunchTemplateData.InstanceType"
     later = "Another one replaces the instances."
-    if kind == _CONFIGURATION and resolution.deployment.hosting.instance_count.is_scaled:
+    hosting = resolution.deployment.hosting
+    if hosting.instance_count.is_scaled and not (hosting.runs_on_machines or resolution.deployment.uses_components):
         later = (
             "Not to be changed while the endpoint scales: SageMaker refuses that. A template that was rendered with a "
             "fixed count comes in between."
@@ -73,7 +76,7 @@ def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
 
 def _count(deployment: Deployment) -> Iterator[Parameter]:
     count, own = {"Ref": "InstanceCount"}, deployment.hosting.instance_count.max
-    allowed = sorted({*_COUNTS, own})
+    allowed = [each for each in sorted({*_COUNTS, own}) if deployment.hosting.can_roll_out(each)]
     workers, mappings = _workers(deployment, "InstanceCount", allowed)
     yield Parameter(
         "InstanceCount",
@@ -86,10 +89,35 @@ def _count(deployment: Deployment) -> Iterator[Parameter]:
     )
 
 
+def _most_instances(resolution: Resolution) -> Iterator[Parameter]:
+    """Return the parameter of the instances that the copies of an inference component may take."""
+    deployment = resolution.deployment
+    own, copies = deployment.hosting.instance_count, resolution.component_copy.per_instance
+    counts = [count for count in sorted({*_COUNTS, own.max}) if count >= own.min]
+    allowed = [count for count in counts if deployment.hosting.can_roll_out(count * copies)]
+    workers, mappings = _workers(deployment, "MaxInstances", allowed)
+    most = {"Ref": "MaxInstances"}
+    yield Parameter(
+        "MaxInstances",
+        "Number",
+        "Instances that may run.",
+        default=str(own.max),
+        allowed=tuple(map(str, allowed)),
+        places=(
+            at(_CONFIGURATION, "ProductionVariants.0.ManagedInstanceScaling.MaxInstanceCount", most),
+            at(_TARGET, "MaxCapacity", most if copies == 1 else {"Fn::FindInMap": ["Copies", most, "Most"]}),
+            workers,
+        ),
+        mappings=mappings
+        | ({} if copies == 1 else {"Copies": {str(count): {"Most": count * copies} for count in allowed}}),
+    )
+
+
 def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
     """Return parameters with lists of counts: CloudFormation can't compare numbers, but a rule can look values up."""
     own, least, most = deployment.hosting.instance_count, {"Ref": "MinInstances"}, {"Ref": "MaxInstances"}
-    above_zero = sorted({*_COUNTS, own.max, *filter(None, [own.min])})
+    counts = sorted({*_COUNTS, own.max, *filter(None, [own.min])})
+    above_zero = [each for each in counts if deployment.hosting.can_roll_out(each)]
     sleeps = own.min == 0
     initial = only_if(_ZERO, 1, least) if sleeps else least  # no endpoint starts with zero instances
     weights = variant_weight(deployment.hosting), awake_weight(deployment.hosting)

@@ -6,6 +6,7 @@ from ...catalog.instances import types_for
 from ...deployment.model import Deployment
 from ...preflight.validation import errors_of_type
 from ...resolution import Resolution, resolve
+from ...resolution.estimates import wake_in_seconds
 
 
 def exchangeable_types(resolution: Resolution) -> tuple[str, ...]:
@@ -40,4 +41,7 @@ def _in_template(resolution: Resolution) -> tuple[Any, ...]:
         *(resolution.environment, resolution.properties),
         *(resolution.bodies, resolution.parameters, resolution.container.model_aliases),
         placement.disk_in_gb if on_machine else None,
+        (resolution.component_copy, wake_in_seconds(placement).likely)
+        if resolution.deployment.uses_components
+        else None,
     )

@@ -28,7 +28,7 @@ def parameters_of(resolution: Resolution, template: Template) -> list[Parameter]
 
 
 def _of_account(resolution: Resolution) -> Iterator[Parameter]:
-    """Return the parameters of keys, secrets and networks, which belong to an account, and most to a region."""
+    """Return the parameters of what an account owns, most of it in one region."""
     model, hosting = resolution.deployment.model, resolution.deployment.hosting
     key = rf"^arn:[a-z-]+:kms:[a-z0-9-]+:{_ACCOUNT}:key/[A-Za-z0-9_-]+$"
     if given := model.weights_kms_key_arn:
@@ -37,6 +37,10 @@ def _of_account(resolution: Resolution) -> Iterator[Parameter]:
         yield _owned("WeightsKeyArn", given, described, key, place)
     if given := hosting.volume_kms_key_arn:
         yield _owned("VolumeKeyArn", given, "KMS key that encrypts the volumes, in the region of the stack.", key)
+    if given := hosting.reserved_capacity_arn:
+        reservation = rf"^arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:{_ACCOUNT}:[a-z0-9-]{{1,14}}/.+$"
+        described = "Reserved capacity in which all instances start, in the account and region of the stack."
+        yield _owned("ReservedCapacityArn", given, described, reservation)
     if given := model.hub_token_secret_arn:
         secret = rf"^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:{_ACCOUNT}:secret:[A-Za-z0-9/_+=.@-]+$"
         yield _owned("HubTokenSecretArn", given, "Secret with a token of the Hugging Face Hub.", secret)

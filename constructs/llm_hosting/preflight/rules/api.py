@@ -41,14 +41,15 @@ def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
 @error
 def key_knows_a_model(resolution: Resolution) -> Iterator[Finding]:
     """A key for models that the deployment does not have is refused on every call."""
-    known = {resolution.deployment.model.id, *resolution.container.model_names}
+    model = resolution.deployment.model
+    known = {model.id, *resolution.container.model_names, *model.adapters}
     for name, key in resolution.deployment.api.keys.items():
-        unknown = [model for model in key.models or () if model not in known]
+        unknown = [each for each in key.models or () if each not in known]
         if unknown:
             yield Finding(
                 f"api.keys.{name}.models",
                 f"{', '.join(unknown)} is not a model of this deployment",
-                f"use {resolution.deployment.model.id}, or remove the setting",
+                f"use {' or '.join([model.id, *model.adapters])}, or remove the setting",
             )
 
 
@@ -92,7 +93,7 @@ def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def arns_are_in_region(resolution: Resolution) -> Iterator[Finding]:
-    """Alarms notify only topics of their own region, and SageMaker uses only KMS keys of its own region."""
+    """Alarms notify only topics of their own region, and SageMaker uses only keys and reserved capacity of its own."""
     arns = regions_of_arns(resolution.deployment)
     region = resolution.deployment.region or next(iter(arns.values()), None)
     for field, own in arns.items():
@@ -131,7 +132,8 @@ def deadline_outlasts_start(resolution: Resolution) -> Iterator[Finding]:
     jobs, hosting = resolution.deployment.jobs, resolution.deployment.hosting
     start = hosting.download_timeout_in_seconds + hosting.startup_timeout_in_seconds
     enough = start + resolution.deployment.invocation_timeout_in_seconds + _MARGIN_IN_SECONDS
-    if jobs.enabled and hosting.instance_count.min == 0 and jobs.deadline_in_seconds < enough:
+    starts_for_a_job = hosting.instance_count.min == 0 or hosting.sleeps
+    if jobs.enabled and starts_for_a_job and jobs.deadline_in_seconds < enough:
         yield Finding(
             "jobs.deadline_in_seconds",
             f"{jobs.deadline_in_seconds} may pass while the first instance starts, which may take {start} s",
@@ -145,5 +147,6 @@ def regions_of_arns(deployment: Deployment) -> dict[str, str]:
         "alarms.topic_arn": deployment.alarms.topic_arn,
         "model.weights_kms_key_arn": deployment.model.weights_kms_key_arn,
         "hosting.volume_kms_key_arn": deployment.hosting.volume_kms_key_arn,
+        "hosting.reserved_capacity_arn": deployment.hosting.reserved_capacity_arn,
     }
     return {field: arn.split(":")[3] for field, arn in arns.items() if arn}

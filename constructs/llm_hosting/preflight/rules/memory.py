@@ -251,11 +251,13 @@ def _too_many(placement: Placement, *, barely: bool = False) -> Finding:
 
 def _too_large(placement: Placement) -> str:
     container, need = placement.container, placement.memory
+    engine = "the engine and its adapters" if need.adapters else "the engine"
     plain = type_in_memory(container, placement.instance)
     kind = container.unknown_format or container.quantization or {"fp16": "16-bit"}.get(plain, plain)
     return (
         f"{placement.instance.type!r} gives the engine {in_gb(need.available)}{_shared(placement)}; the {kind} weights "
-        f"of {container.model_id} need {in_gb(need.weights or 0)} there, and the engine {in_gb(need.overhead)} more"
+        f"of {container.model_id} need {in_gb(need.weights or 0)} there, and {engine} "
+        f"{in_gb(need.overhead + need.adapters)} more"
     )
 
 
@@ -294,7 +296,7 @@ def _more_degree(placement: Placement) -> list[str]:
     most = placement.devices // (stages_set(container) * replicas_set(container))
     higher = range(placement.degree + 1, most + 1) if takes_degree else ()
     fitting = [each for each in higher if placement.devices % each == 0 and heads_divide(container.shape, each)]
-    fitting = [each for each in fitting if whole / each + need.overhead <= need.available]
+    fitting = [each for each in fitting if whole / each + need.overhead + need.adapters <= need.available]
     if any(blocks_divide(container, placement.instance, each) for each in fitting):
         return ["a higher serving.tensor_parallel_degree"]
     has_experts = container.is_mixture and (container.runs_vllm or container.engine == "sglang")

@@ -93,9 +93,9 @@ _NEEDED = (
     ),
     Requirement(
         "hosting.instance_count.min",
-        lambda d: d.hosting.answers_at_once and d.hosting.instance_count.min == 0,
+        lambda d: d.hosting.answers_at_once and d.hosting.instance_count.min == 0 and d.hosting.idle != "zero",
         "0 is refused with hosting.mode: realtime, because nothing would wake the endpoint",
-        "use 1 or more, or mode: async, which wakes for a job",
+        "use 1 or more, or mode: async, which wakes for a job, or hosting.idle: zero",
     ),
     Requirement(
         "hosting.instance_count.max",
@@ -128,6 +128,12 @@ _NEEDED = (
         lambda d: d.hosting.queues_in_sagemaker and routes_by_prefix(d),
         "{value} is for real-time endpoints",
         "remove it, or use hosting.mode: realtime",
+    ),
+    Requirement(
+        "hosting.reserved_capacity_arn",
+        lambda d: d.hosting.reserved_capacity_arn is not None and len(d.hosting.instance_types) > 1,
+        "reserves instances of one type, and hosting.instance_type has several",
+        "name the type of the reserved capacity",
     ),
     Requirement(
         "hosting.network_isolation",

@@ -15,6 +15,7 @@ from llm_hosting.preflight.validation import load
 
 HANDLERS = ("deepspeed",)
 MINIMAL: dict[str, Any] = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
+TWO = {"min": 2, "max": 2}
 
 
 def written(folder: Path, content: Any, name: str = "chat") -> Path:
@@ -197,12 +198,48 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
             "instance_type: 5 is not read as text by YAML; put it in quotes.",
         ),
         ("hosting", {"instance_type": "x" * 65}, "use at most 64 characters."),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": "canary"},
+            "rollout: 'canary' is not allowed; use 'all-at-once', or put settings below it: canary, rolling.",
+        ),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": {"canary": {"share": 60}}, "instance_count": TWO},
+            "rollout.canary.share: 60 is not allowed; use a whole number, 1 or more, 50 or less.",
+        ),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": {"rolling": {}}},
+            "rollout.rolling.batch: is missing; set it: Number of instances in a batch.",
+        ),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": {"canary": {}, "rolling": {"batch": 1}}},
+            "is not allowed; use one of canary and rolling.",
+        ),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": {"canary": None}},
+            "is not allowed; use one of canary and rolling.",
+        ),
+        (
+            "hosting",
+            {"instance_type": "ml.g6.xlarge", "rollout": {"linear": {}}},
+            "rollout.linear: is not a known key of Slipway",
+        ),
         ("model", {"id": "a/b", "dtype": "float16"}, "dtype: 'float16' is not allowed; use 'fp32', 'fp16', 'bf16' or"),
         ("model", {"id": "a/b", "parameters_in_billions": "7b"}, "'7b' is not allowed; use a number, more than 0"),
         (
             "model",
             {"id": "a/b", "weights": "s3://bucket/prefix"},
             "has the wrong form; use this form: S3 prefix that holds the uncompressed weights",
+        ),
+        (
+            "model",
+            {"id": "a/b", "adapters": {"legal": "s3://bucket/legal"}},
+            "use this form: S3 prefix that ends with `/`, such as `s3://bucket/legal/`, or an id on the Hub, "
+            "`org/name`",
         ),
         ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
         (

@@ -209,6 +209,24 @@ def test_an_update_needs_two_fleets() -> None:
     assert quota.instances == 4
 
 
+def test_copies_that_are_replaced_need_the_instances_on_which_a_batch_of_them_fits() -> None:
+    model, serving = {"adapters": {"legal": "s3://bucket/legal/"}}, {"tensor_parallel_degree": 1}
+    hosting = {"instance_type": "ml.g6.12xlarge", "instance_count": {"min": 3, "max": 3}}  # four copies on each
+
+    def needed(rollout: object) -> list[int]:
+        changes: Changes = {"model": model, "serving": serving, "hosting": {**hosting, "rollout": rollout}}
+        return [quota.instances for quota in report(changes).quotas]
+
+    assert [needed({"rolling": {"batch": copies}}) for copies in (4, 5)] == [[4], [5]]
+    assert needed("all-at-once") == [6]
+
+
+@pytest.mark.parametrize(("rollout", "needed"), [({"canary": {}}, 16), ({"rolling": {"batch": 2}}, 10)])
+def test_an_update_in_batches_needs_one_batch_more_and_a_canary_as_many_again(rollout: Changes, needed: int) -> None:
+    hosting = {"instance_count": {"min": 4, "max": 8}, "rollout": rollout}
+    assert [quota.instances for quota in report({"hosting": hosting}).quotas] == [needed]
+
+
 def test_questions_for_the_account_are_named() -> None:
     assert [line.partition(":")[0] for line in report({}).not_checked] == list(CHECKS)
 

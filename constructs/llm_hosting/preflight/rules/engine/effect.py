@@ -46,6 +46,8 @@ _IGNORED = {
         "routing_prefix_in_bytes",
         "detailed_observability",
         "update_wait_in_seconds",
+        "rollout",
+        "reserved_capacity_arn",
     ),
     "jobs": ("max_concurrency",),
     "alarms": ("failure_rate", "latency_in_seconds", "idle_in_hours"),
@@ -59,6 +61,12 @@ _USELESS = (
             "remove it, or use mode: ec2",
         )
         for name in ("idle_minutes", "renewal")
+    ),
+    Requirement(
+        "hosting.wakes_per_day",
+        lambda d: not d.hosting.sleeps and "wakes_per_day" in d.hosting.model_fields_set,
+        "has no effect with hosting.idle: always-on",
+        "remove it, or use hosting.idle: zero",
     ),
     Requirement(
         "hosting.routing",
@@ -76,6 +84,21 @@ _USELESS = (
         "has no effect with hosting.routing: {deployment.hosting.routing}",
         "use hosting.routing: prefix-aware, or remove it",
     ),
+    *(
+        Requirement(
+            f"hosting.{name}",
+            lambda d, name=name: getattr(d.hosting, name) and not d.uses_components,  # type: ignore[misc]
+            "{value} has no effect on a model that is not an inference component",
+            "remove it",
+        )
+        for name in ("cache_weights", "spread_over_zones")
+    ),
+    Requirement(
+        "hosting.spread_over_zones",
+        lambda d: d.hosting.spread_over_zones and d.uses_components and d.instance_count.max == 1,
+        "{value} has no effect with one instance",
+        "make the endpoint's instance_count.max larger, or remove it",
+    ),
     Requirement(
         "model.revision",
         lambda d: d.model.revision is not None and d.model.weights is not None,
@@ -85,16 +108,30 @@ _USELESS = (
     Requirement(
         "hosting.scaling.backlog_per_instance",
         lambda d: (
-            d.hosting.answers_at_once and d.hosting.instance_count.is_scaled and _is_set(d, "backlog_per_instance")
+            d.hosting.answers_at_once
+            and (d.hosting.instance_count.is_scaled or d.hosting.sleeps)
+            and _is_set(d, "backlog_per_instance")
         ),
         "has no effect with hosting.mode: realtime",
         "use concurrent_requests_per_instance",
     ),
     Requirement(
         "hosting.update_wait_in_seconds",
-        lambda d: not d.hosting.runs_on_machines and d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS,
+        lambda d: (
+            not d.hosting.runs_on_machines
+            and (d.hosting.rolling is not None or not d.uses_components)
+            and d.hosting.update_wait_in_seconds < _ALARM_REACTION_IN_SECONDS
+        ),
         "{value} is too short for the alarms, so a bad update is not rolled back",
         f"use {_ALARM_REACTION_IN_SECONDS} or more",
+    ),
+    Requirement(
+        "hosting.update_wait_in_seconds",
+        lambda d: (
+            d.uses_components and d.hosting.rolling is None and "update_wait_in_seconds" in d.hosting.model_fields_set
+        ),
+        "{value} has no effect: no alarm watches an inference component that is updated all at once",
+        "remove it, or use hosting.rollout: {{rolling: {{batch: ...}}}}, which needs idle: always-on",
     ),
     Requirement(
         "alarms.latency_in_seconds",
@@ -129,16 +166,19 @@ def settings_have_an_effect(resolution: Resolution) -> Iterator[Finding]:
     if not deployment.jobs.enabled:
         for name in sorted(deployment.jobs.model_fields_set - {"enabled"}):
             yield Finding(f"jobs.{name}", "has no effect with jobs.enabled: false", "remove it")
-    if not deployment.hosting.instance_count.is_scaled and not deployment.hosting.runs_on_machines:
+    hosting = deployment.hosting
+    if not (deployment.is_scaled or hosting.runs_on_machines):
         # With a fixed count the concurrency of an instance still bounds jobs, and the requests of one prefix.
         is_bound = deployment.jobs.enabled or routes_by_prefix(deployment)
         used = {"concurrent_requests_per_instance"} if is_bound else set()
-        for name in sorted(deployment.hosting.scaling.model_fields_set - used):
-            count = deployment.hosting.instance_count.min
+        for name in sorted(hosting.scaling.model_fields_set - used):
+            field, count = (
+                ("copies", hosting.copies) if hosting.endpoint else ("instance_count", hosting.instance_count)
+            )
             yield Finding(
                 f"hosting.scaling.{name}",
-                f"has no effect with a fixed count of {count}",
-                "make hosting.instance_count.max larger",
+                f"has no effect with a fixed count of {count.min}",
+                f"make hosting.{field}.max larger",
             )
 
 

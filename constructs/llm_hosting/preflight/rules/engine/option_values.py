@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ....catalog.versions import is_before
 from ....deployment.finding import Finding
 from ....resolution import Container, Resolution
+from ....resolution.adapter_variables import AT_ONCE, PREFIXES, RANKS
 from ..rule import error
 
 _NAMES_OF_VLLM = {
@@ -15,7 +16,6 @@ _NAMES_OF_VLLM = {
     "OPTION_MAX_NUM_SEQS": "use serving.max_batch_size",
 }
 _STAGES_OF_LMI, _REFUSES_STAGES_FROM = ("OPTION_PIPELINE_PARALLEL_DEGREE", "PIPELINE_PARALLEL_DEGREE"), "0.30"
-_PREFIXES = {"djl": "OPTION_", "vllm": "SM_VLLM_", "sglang": "SM_SGLANG_"}
 # vLLM reads these as JSON objects (its arg_utils.py, 0.8.4 to 0.31); it takes other texts for some of the first ones.
 _JSON_IF_IN_BRACES = ("ADDITIONAL_CONFIG", "COMPILATION_CONFIG", "HF_OVERRIDES", "KV_TRANSFER_CONFIG")
 _JSON = ("SPECULATIVE_CONFIG", "MM_PROCESSOR_KWARGS", "OVERRIDE_GENERATION_CONFIG", "MEDIA_IO_KWARGS")
@@ -27,9 +27,7 @@ _LIMITS_BY_PAIRS_BEFORE = "0.8"  # vLLM's nullable_kvs; LMI's own parser before 
 _PAIRS = re.compile(r"\s*\w+\s*=\s*\d+\s*(,\s*\w+\s*=\s*\d+\s*)*")
 _WITH_UNIT = re.compile(r"\b(\d+(?:\.\d+)?)[kKmMgGtT]\b")  # `80m` for 80 million: newer vLLM takes it within JSON
 _DTYPE, _DTYPES = "SM_VLLM_DTYPE", ("auto", "bfloat16", "float", "float16", "float32", "half")
-_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vLLM's config/lora.py
 _OTHER_RANKS_BEFORE = "0.11"  # 1 and 320 came before, other versions may lack them
-_MAX_LORAS = {"djl": 4, "vllm": 1}  # the defaults of LMI (vllm_rb_properties.py) and of vLLM
 
 
 @error
@@ -66,7 +64,7 @@ def lmi_runs_one_stage(resolution: Resolution) -> Iterator[Finding]:
 def option_can_be_parsed(resolution: Resolution) -> Iterator[Finding]:
     """vLLM and SGLang end at their start if they can't read the JSON of an option (vLLM's arg_utils.py)."""
     container = resolution.container
-    prefix = _PREFIXES.get(container.server, "")
+    prefix = PREFIXES.get(container.server, "")
     for name in (*_JSON_IF_IN_BRACES, *_JSON, _LIMITS, _JSON_OF_SGLANG):
         text = container.environment.get(f"{prefix}{name}", "").strip()
         if text in ("", "None") or _is_readable(container, name, text):
@@ -91,14 +89,14 @@ def dtype_can_be_parsed(resolution: Resolution) -> Iterator[Finding]:
 def adapters_fit_options(resolution: Resolution) -> Iterator[Finding]:
     """vLLM takes certain ranks of LoRA adapters, and keeps at least as many in memory as it uses (config/lora.py)."""
     container = resolution.container
-    prefix, most = _PREFIXES.get(container.server, ""), _MAX_LORAS.get(container.server)
+    prefix, most = PREFIXES.get(container.server, ""), AT_ONCE.get(container.server)
     if container.vllm is None or container.runs_own_branch or not container.flag(f"{prefix}ENABLE_LORA"):
         return
     rank, kept = container.number(f"{prefix}MAX_LORA_RANK"), container.number(f"{prefix}MAX_CPU_LORAS")
     used = container.number(f"{prefix}MAX_LORAS") or most
-    if rank is not None and rank not in _RANKS and not is_before(container.vllm, _OTHER_RANKS_BEFORE):
-        near = next((each for each in _RANKS if each >= rank), _RANKS[-1])
-        problem = f"{rank:g} is not a rank that vLLM takes ({', '.join(map(str, _RANKS))})"
+    if rank is not None and rank not in RANKS and not is_before(container.vllm, _OTHER_RANKS_BEFORE):
+        near = next((each for each in RANKS if each >= rank), RANKS[-1])
+        problem = f"{rank:g} is not a rank that vLLM takes ({', '.join(map(str, RANKS))})"
         yield Finding(f"serving.environment.{prefix}MAX_LORA_RANK", problem, f"use {near}")
     if kept is not None and used is not None and kept < used:
         problem = f"{kept:g} is less than the {used:g} adapters that are used at once ({prefix}MAX_LORAS)"
