@@ -17,10 +17,10 @@ from support.releases.kept_releases import RELEASES, Release, kept_releases
 from support.repository import ROOT
 
 # Together they have every mode, way to authorize, route and type of resource. A test compares the types.
-SHIPPED = ("qwen3-4b", "qwen3-4b-async", "gpt2-ec2")
+SHIPPED = ("qwen3-4b", "qwen3-4b-async", "qwen3-4b-zero", "gpt2-ec2")
 VARIANTS = (
     *("isolated", "open", "own-image", "own-network", "playground"),
-    *("pools", "scaled", "small-limits", "with-api-key"),
+    *("pools", "rolling-copies", "scaled", "small-limits", "with-api-key"),
 )
 FLEETS = ("qwen3-4b",)
 UNRELEASED = "## [Unreleased]\n"

@@ -44,13 +44,16 @@ def is_used(check: str, deployment: Deployment) -> bool:
     on_ec2 = deployment.hosting.runs_on_machines
     used = {
         "image-in-registry": not on_ec2,
+        "service-quota": deployment.hosting.endpoint is None,
+        "shared-endpoint": deployment.hosting.endpoint is not None,
         "instance-type-offered": on_ec2,
         "machine-network": deployment.security.vpc is not None,
         "vpc-quota": on_ec2 and deployment.security.vpc is None,
         "volume-key": on_ec2 and deployment.hosting.volume_kms_key_arn is None,
         "weights-in-bucket": deployment.model.weights is not None,
+        "adapters-in-bucket": deployment.has_adapter_components,
         "cloudwatch-role": deployment.api.access_logs,
-        "scaling-role": deployment.hosting.instance_count.is_scaled,
+        "scaling-role": deployment.is_scaled,
         "usage-plans": deployment.api.auth == "api-key",
         "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
     }

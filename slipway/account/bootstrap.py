@@ -18,13 +18,23 @@ _LEAST = 6  # required by the manifests that our apps synthesize
 
 def bootstrap_version(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
     """Refuse an account and region that were never bootstrapped, or with a version that `cdk deploy` refuses."""
-    try:
-        version = int(account.clients("ssm").get_parameter(Name=_VERSION)["Parameter"]["Value"])
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ParameterNotFound":
-            raise
-        version = 0
+    version = _version(account)
     if version < _LEAST:
         has = f"has bootstrap version {version}, and {_LEAST} is needed" if version else "was never bootstrapped"
         fix = cdk(f"bootstrap aws://{account.id}/{account.region} -c deployment={report.name}")
         yield Finding("account", f"{account.id} {has} in {account.region}", fix)
+
+
+def is_bootstrapped(account: Account) -> bool:
+    """Return whether account and region are prepared for the CDK."""
+    return _version(account) >= _LEAST
+
+
+def _version(account: Account) -> int:
+    """Return the version of the preparation; 0 = there was none."""
+    try:
+        return int(account.clients("ssm").get_parameter(Name=_VERSION)["Parameter"]["Value"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ParameterNotFound":
+            raise
+        return 0

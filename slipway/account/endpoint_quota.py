@@ -7,6 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from llm_hosting import COMPONENT_ENDPOINT_SUFFIX
 from llm_hosting.deployment.finding import Finding, Level
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
@@ -31,7 +32,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
         used = _instances_of_others(report.name, account.clients("sagemaker"))
     except (BotoCoreError, ClientError) as error:
         yield Finding(_FIELD, f"the instances of other endpoints are not counted: {sentence(error)}", level="unknown")
-    count = deployment.hosting.instance_count
+    count, rolling = deployment.hosting.instance_count, deployment.hosting.rolling
     free = {name: values[quota] - used[name] for quota, name in quotas.items() if quota in values}
     may_start = any(left >= max(1, count.min) for left in free.values())
     for wanted in report.quotas:
@@ -58,9 +59,8 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
                 _FIELD, f"{has}; scaling would stop at {left} of {count.max}, and an update fail", fix, level="warning"
             )
         elif left < wanted.instances:
-            yield Finding(
-                _FIELD, f"{has}; an update needs old and new side by side and would fail", fix, level="warning"
-            )
+            needs = f"one more batch, {rolling.batch}," if rolling else "old and new side by side"
+            yield Finding(_FIELD, f"{has}; an update needs {needs} and would fail", fix, level="warning")
 
 
 def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
@@ -79,13 +79,18 @@ def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
 
 def _instances_of_others(deployment: str, sagemaker: Any) -> Counter[str]:
     """Count, by type, the instances of up to 100 endpoints that do not belong to this deployment's stack."""
-    own = re.compile(rf"{re.escape(deployment)}-[0-9a-f]{{8}}", re.IGNORECASE)
     used: Counter[str] = Counter()
     for name in _endpoints(sagemaker):
-        if not own.fullmatch(name):
+        if not is_endpoint_of(deployment, name):
             endpoint = sagemaker.describe_endpoint(EndpointName=name)
             used.update(instances_of(endpoint, sagemaker))
     return used
+
+
+def is_endpoint_of(deployment: str, name: str) -> bool:
+    """Return whether an endpoint of this name is that of the deployment's stack, or of an earlier stack."""
+    pattern = rf"{re.escape(deployment)}-[0-9a-f]{{8}}({re.escape(COMPONENT_ENDPOINT_SUFFIX)})?"
+    return re.fullmatch(pattern, name, re.IGNORECASE) is not None
 
 
 def _endpoints(sagemaker: Any) -> Iterator[str]:

@@ -9,6 +9,7 @@ from llm_hosting.deployment.finding import LEVELS, Finding
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Report
 from slipway.account.account import NOT_ASKED, Account, is_used
+from slipway.account.adapters_in_bucket import adapters_in_bucket
 from slipway.account.bootstrap import bootstrap_version
 from slipway.account.endpoint_quota import service_quota
 from slipway.account.function_concurrency import function_concurrency
@@ -18,6 +19,7 @@ from slipway.account.instance_type_offered import instance_type_offered
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.machine_network import machine_network
 from slipway.account.scaling_role import scaling_role
+from slipway.account.shared_endpoint import shared_endpoint
 from slipway.account.usage_plans import usage_plans
 from slipway.account.volume_key import volume_key
 from slipway.account.vpc_quota import vpc_quota
@@ -30,8 +32,10 @@ from slipway.shared.aws_errors import sentence
 CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = {
     "bootstrap-version": bootstrap_version,
     "service-quota": service_quota,
+    "shared-endpoint": shared_endpoint,
     "image-in-registry": image_in_registry,
     "weights-in-bucket": weights_in_bucket,
+    "adapters-in-bucket": adapters_in_bucket,
     "cloudwatch-role": cloudwatch_role,
     "scaling-role": scaling_role,
     "instance-type-offered": instance_type_offered,

@@ -26,7 +26,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
     weights = deployment.model.weights or ""
     prefix = WeightsPrefix(account.clients("s3"), weights, None)
     try:
-        there = _region(prefix, account)
+        there = region_of(prefix, account)
         if there not in (None, account.region):
             yield Finding(
                 _FIELD,
@@ -59,7 +59,7 @@ def weights_in_bucket(deployment: Deployment, report: Report, account: Account) 
         yield from _other_than_locked(deployment.lock, weights, manifest, objects)
 
 
-def _region(prefix: WeightsPrefix, account: Account) -> str | None:
+def region_of(prefix: WeightsPrefix, account: Account) -> str | None:
     """Return the bucket's region; None if AWS does not tell it.
 
     Another account's bucket may allow reads but not GetBucketLocation.

@@ -12,6 +12,7 @@ from slipway.changes.template.branches import with_both_branches
 from slipway.changes.template.resources import RETAINING, Resource, Resources, resources_of
 from slipway.changes.template.values import shown
 from slipway.changes.update.comparison import Difference
+from slipway.changes.update.component_update import component_updates
 from slipway.changes.update.data_loss import lost_settings
 from slipway.changes.update.endpoint_update import endpoint_updates
 from slipway.changes.update.interruption import interruptions
@@ -56,6 +57,7 @@ def _without_repeated_routes(found: list[Change], apis: dict[str, str]) -> Itera
 
 def _found(old: Resources, new: Resources, region: str, start_in_seconds: float | None) -> Iterator[Change]:
     done = updates(old, new, region)
+    compared = (old, new, done, start_in_seconds)
     renamed = _renamed(old, new)
     for name, resource in old.items():
         if name not in new:
@@ -81,7 +83,7 @@ def _found(old: Resources, new: Resources, region: str, start_in_seconds: float 
             yield from _price_moved(old, new, name)
             for path, said in lost_settings(old[name], new[name], stateful=_is_stateful(old[name].type)):
                 yield _change(new[name], "data-loss", path, said)
-    for effect in endpoint_updates(old, new, done, start_in_seconds):
+    for effect in (*endpoint_updates(*compared), *component_updates(*compared)):
         stops = effect.kind == "refused"
         yield _change(new[effect.logical_id], effect.kind, effect.path, effect.sentence, gated=stops)
     for resource, owner, name in taken_names(old, new, done, region):
@@ -171,7 +173,9 @@ def _beside_the_properties(before: Resource, after: Resource, *, known: bool) ->
 def _updated(before: Resource, update: Update) -> Iterator[Change]:
     resource = update.resource
     for each in _first_of_a_name(update.refused):
-        said = f"{said_of(each, update)}: CloudFormation refuses to update it; give the resource another logical id"
+        # Under another logical id the new one would come while the old one still has the name.
+        fix = "destroy the stack and deploy it again" if kept_name(update) else "give the resource another logical id"
+        said = f"{said_of(each, update)}: CloudFormation refuses to update it; {fix}"
         yield _change(resource, "refused", each.name, said, gated=True)
     if update.schema is None:
         if not update.refused:

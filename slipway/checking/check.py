@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from llm_hosting.deployment.endpoint_file import find_endpoint
 from llm_hosting.deployment.file import DeploymentError, sets_over_base
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import ModelLock
@@ -19,6 +20,7 @@ from llm_hosting.preflight.rules.suitable_type import NO_SECRET_YET
 from llm_hosting.preflight.validation import validate_file
 from llm_hosting.sources import handler_names
 from slipway.account.account import Account, is_used
+from slipway.checking import shared_endpoint
 from slipway.checking.check_result import CheckResult
 from slipway.checking.subject import UnaskedError, subject
 from slipway.project.contents import foreign_schema
@@ -56,6 +58,14 @@ def run(names: Sequence[str], root: Path, options: CheckOptions) -> int:
     refused, 2 for an unknown name, for a region that contradicts the file, for a model that nobody knows, or if AWS
     could not be asked.
     """
+    if endpoints := [file for name in names if (file := find_endpoint(name, root))]:
+        if len(endpoints) < len(names):
+            print("Check endpoints and deployments one after the other: their reports differ.", file=sys.stderr)
+            return 2
+        statuses = [
+            shared_endpoint.run(each, root, as_json=options.as_json, strict=options.strict) for each in endpoints
+        ]
+        return max(statuses)
     try:
         results = judge(names, root, options)
     except (UnknownDeploymentError, DeploymentError, OtherRegionError, UnaskedError) as error:

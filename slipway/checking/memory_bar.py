@@ -5,11 +5,11 @@ from rich.text import Text
 from llm_hosting.preflight.report import Figures
 from slipway.checking.shown_figures import weights_fit
 
-_STYLES = {"weights": "blue", "engine": "magenta", "KV cache": "green"}
+_STYLES = {"weights": "blue", "engine": "magenta", "adapters": "yellow", "KV cache": "green"}
 _MISSING = "red"
 # The glyphs differ, so that the bar can be read without colour.
-_GLYPHS = {"weights": "█", "engine": "▓", "KV cache": "░"}
-_ASCII_GLYPHS = {"weights": "#", "engine": "+", "KV cache": "."}
+_GLYPHS = {"weights": "█", "engine": "▓", "adapters": "▒", "KV cache": "░"}
+_ASCII_GLYPHS = {"weights": "#", "engine": "+", "adapters": "a", "KV cache": "."}
 
 
 def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
@@ -46,5 +46,6 @@ def _parts(figures: Figures) -> dict[str, float]:
     if figures.weights_in_gb is None:
         return {}
     parts = {"weights": figures.weights_in_gb, "engine": figures.overhead_in_gb}
+    parts |= {"adapters": figures.adapters_in_gb} if figures.adapters_in_gb else {}
     left = figures.memory_in_gb - sum(parts.values())
     return parts | ({"KV cache": left} if left > 0 else {})

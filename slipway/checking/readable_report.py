@@ -81,14 +81,16 @@ def _title(report: Report, deployment: Deployment | None) -> Text:
 
 def _setting(report: Report, deployment: Deployment) -> Iterator[tuple[Text, RenderableType]]:
     hosting = deployment.hosting
-    count = hosting.instance_count
-    counts = f"{count.min} to {count.max}" if count.is_scaled else str(count.min)
+    least, most = deployment.least_instances, deployment.instance_count.max
+    counts = f"{least} to {most}" if least < most else str(least)
     yield Text("image"), Text(report.image)
     yield Text("facts"), Text(report.facts)
     if report.yours:
         yield Text("yours"), Text(", ".join(report.yours))
     region = deployment.region or (f"only {report.only_in}" if report.only_in else "any region")
     yield Text("instance"), Text(f"{counts} x {', else '.join(hosting.instance_types)}; {hosting.mode}, {region}")
+    if report.endpoint:
+        yield Text("endpoint"), Text(report.endpoint)
     if report.host_image:
         yield Text("host image"), Text(report.host_image)
     if report.legacy:
@@ -152,6 +154,15 @@ def _figures(report: Report, deployment: Deployment, console: Console) -> Render
     return table
 
 
+def _update(hosting: Hosting, *, of_copies: bool) -> str:
+    units = "copies" if of_copies else "instances"
+    if hosting.rolling:
+        return f"an update starts a batch of {hosting.rolling.batch} beside the {units} that run"
+    side_by_side = f"an update runs old and new {units} side by side"
+    canary = hosting.canary
+    return f"{side_by_side}; {canary.share} % of them get requests first" if canary else side_by_side
+
+
 def _memory(figures: Figures, width: int, *, ascii_only: bool) -> RenderableType:
     words = legend(figures, ascii_only=ascii_only)
     bar = memory_bar(figures, width, ascii_only=ascii_only)
@@ -164,7 +175,7 @@ def _rest(report: Report, deployment: Deployment | None, *, verbose: bool) -> It
     if deployment and report.quotas:
         unit = " vCPU" if deployment.hosting.runs_on_machines else ""
         names = ", ".join(f"{quota.instances}{unit} of {quota.name!r}" for quota in report.quotas)
-        yield Text("quota"), Text(f"{names}: an update runs old and new instances side by side")
+        yield Text("quota"), Text(f"{names}: {_update(deployment.hosting, of_copies=deployment.uses_components)}")
     for rule, reason in report.silenced.items():
         yield Text("silenced"), Text(f"{rule}: {reason}")
     if verbose:

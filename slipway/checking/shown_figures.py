@@ -6,6 +6,7 @@ from typing import NamedTuple
 from llm_hosting.catalog.instances import types_for
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import Figures, Report
+from llm_hosting.resolution.adapter_variables import needed_rank
 
 
 class FigureRow(NamedTuple):
@@ -24,14 +25,18 @@ class _Texts(NamedTuple):
 
 def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
     """All figures except the memory of the accelerators."""
+    adapters = {"adapters": lambda figures: _adapters(figures, deployment)} if deployment.model.adapters else {}
     texts: dict[str, Callable[[Figures], _Texts]] = {
         "KV cache": _cache,
-        "copies": _copies,
+        **adapters,
+        "copies": lambda figures: _copies(figures, deployment),
         "disk": _disk,
         "start": _start,
         "answer": lambda figures: _answer(figures, deployment),
         "price": lambda figures: _price(figures, deployment),
     }
+    if deployment.hosting.sleeps and not deployment.hosting.endpoint:
+        texts["idle"] = _idle
     is_brief = len(report.figures) > 1
     return [
         FigureRow(label, tuple(text(figures).brief if is_brief else text(figures).full for figures in report.figures))
@@ -41,7 +46,7 @@ def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
 
 def weights_fit(figures: Figures) -> bool:
     """Whether the weights fit beside the engine. An unknown size counts as zero."""
-    return (figures.weights_in_gb or 0) + figures.overhead_in_gb <= figures.memory_in_gb
+    return (figures.weights_in_gb or 0) + figures.overhead_in_gb + figures.adapters_in_gb <= figures.memory_in_gb
 
 
 def _cache(figures: Figures) -> _Texts:
@@ -58,9 +63,19 @@ def _cache(figures: Figures) -> _Texts:
     )
 
 
-def _copies(figures: Figures) -> _Texts:
+def _adapters(figures: Figures, deployment: Deployment) -> _Texts:
+    count = len(deployment.model.adapters)
+    rank = f", of rank {needed_rank(deployment)} or less" if deployment.has_adapter_components else ""
+    memory = f"{figures.adapters_in_gb:.2f} GB on each accelerator, {figures.adapters_on_host_in_gb:.2f} GB of the host"
+    return _Texts(f"{count}{rank}: {memory}", f"{count}: {figures.adapters_in_gb:.2f} GB")
+
+
+def _copies(figures: Figures, deployment: Deployment) -> _Texts:
+    count = deployment.hosting.copies
+    copies = f"{count.min} to {count.max}" if count.min < count.max else f"{count.max}"
+    own = f"{copies} on {deployment.hosting.endpoint}" if deployment.hosting.endpoint else ""
     return _Texts(
-        f"{figures.copies} on one instance{_shared(figures)}",
+        f"{own or f'{figures.copies} on one instance'}{_shared(figures)}",
         f"{figures.copies} of degree {figures.degree}, {figures.accelerators}",
     )
 
@@ -101,9 +116,17 @@ def _answer(figures: Figures, deployment: Deployment) -> _Texts:
     return _Texts(f"about {seconds:,.1f} s for {tokens:,} tokens{limit}", f"{seconds:,.1f} s for {tokens:,} tokens")
 
 
+def _idle(figures: Figures) -> _Texts:
+    """Return the price of a month by its busy hours, and how long the first token of a wake takes."""
+    seconds = "?" if figures.wake_in_seconds is None else f"{figures.wake_in_seconds:,.0f}"
+    prices = ", ".join(f"{price:,.0f} with {hours}" for hours, price in figures.usd_per_month.items()) or "not known"
+    month = f"USD a month by busy hours a day: {prices}"
+    return _Texts(f"{month}; the first token of a wake after about {seconds} s (estimates)", f"{month}; {seconds} s")
+
+
 def _price(figures: Figures, deployment: Deployment) -> _Texts:
     count, instance = (
-        deployment.hosting.instance_count,
+        deployment.instance_count,
         types_for(on_machines=deployment.hosting.runs_on_machines)[figures.instance_type],
     )
     if not instance.price():
@@ -113,6 +136,8 @@ def _price(figures: Figures, deployment: Deployment) -> _Texts:
         f"{count.min} to {count.max} instances" if count.is_scaled else "one" if least == 1 else f"{least} instances"
     )
     price = instance.price(least, count.max)
+    if deployment.hosting.endpoint:
+        how_many = f"all models of {deployment.hosting.endpoint}"
     if figures.asleep_usd_per_month is not None:
         asleep = f"{figures.asleep_usd_per_month * least:.2f} USD a month for the disk"
         return _Texts(f"{price} for {how_many} while awake; asleep {asleep}", price)

@@ -10,6 +10,7 @@ from llm_hosting.deployment.lock import ModelLock, lock_of
 from llm_hosting.deployment.lock_file import locked
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find
+from llm_hosting.deployment.shared_endpoint import FOLDER
 from llm_hosting.resolution import resolve
 from slipway.checking.unwritten_file import is_model_id, of_model, on_types
 
@@ -56,6 +57,9 @@ def subject(
     except UnknownDeploymentError as error:
         if not is_model_id(name, root / "deployments"):
             raise
+        if name.startswith(f"{FOLDER}/"):
+            known = sorted(f"{FOLDER}/{each.stem}" for each in (root / FOLDER).glob("*.yaml"))
+            raise UnknownDeploymentError(f"{error} Endpoints: {', '.join(known) or 'none'}.") from None
         if not (types or otherwise):
             hint = "A model needs no file if you name a type, --on ml.g6.xlarge, or ask for one, --recommend."
             raise UnknownDeploymentError(f"{error} {hint}") from None

@@ -3,19 +3,27 @@
 import re
 from argparse import ArgumentTypeError
 
-from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting import ACCOUNT_SETTINGS, ENDPOINT_PREFIX
 from slipway.cli.parser import Parser, Run, Verbs, add_verb
 
 FILE = "name or path of a deployment file"
+OR_ENDPOINT = "or endpoints/NAME"
 REGION = "region (default: AWS_REGION, else your profile's)"
 PLAYGROUND_PORT = "port of the page on 127.0.0.1 (default 4567, or a free one if that is taken)"
 TIMEOUT = "seconds to wait for a job; an instance or a machine may have to start first (default 1800)"
 
 
-def add_verb_for_stack(verbs: Verbs, name: str, text: str, run: Run, example: str, *, more: str = "") -> Parser:
-    """Add a verb for a deployed stack, with the arguments that name it: the deployment and `--region`."""
+def add_verb_for_stack(
+    verbs: Verbs, name: str, text: str, run: Run, example: str, *, more: str = "", or_endpoint: bool = False
+) -> Parser:
+    """Add a verb for a deployed stack, with the arguments that name it: the deployment and `--region`.
+
+    or_endpoint: whether the help says that the verb takes a shared endpoint, too.
+    """
     verb = add_verb(verbs, name, text, run, example, more=more)
-    verb.add_argument("deployment", type=stack_name, help="name of the deployment")
+    verb.add_argument(
+        "deployment", type=stack_name, help=f"name of the deployment{f', {OR_ENDPOINT}' if or_endpoint else ''}"
+    )
     verb.add_argument("--region", help=REGION)
     return verb
 
@@ -36,7 +44,12 @@ def several_names(text: str) -> list[str]:
 
 
 def stack_name(text: str) -> str:
-    """Return the stack's name for a deployment's name: `<base>-<overlay>` for `<base>/<overlay>`."""
+    """Return the stack's name for a deployment's name: `<base>-<overlay>` for `<base>/<overlay>`.
+
+    `endpoints/<name>` is the stack of a shared endpoint.
+    """
+    if endpoint := re.fullmatch(r"endpoints/(.+?)(\.yaml)?", text):
+        text = f"{ENDPOINT_PREFIX}{endpoint[1]}"
     name = text.replace("/", "-", 1)
     if not re.fullmatch("[A-Za-z][A-Za-z0-9-]{0,127}", name) or name == ACCOUNT_SETTINGS:
         raise ArgumentTypeError(f"{text!r} is not a deployment's name; give one, such as gpt2")

@@ -3,7 +3,7 @@
 import sys
 from argparse import ArgumentTypeError, Namespace
 
-from slipway.cli.arguments import FILE, count
+from slipway.cli.arguments import FILE, OR_ENDPOINT, count
 from slipway.cli.parser import Parser
 
 _MOST_TYPES = 5  # accepted by --on
@@ -12,7 +12,7 @@ _REQUESTS = 4  # requests at once, the default of --recommend
 
 def add_check_arguments(verb: Parser) -> None:
     """Add all arguments that both verbs have; only `check` has `--account`."""
-    name = f"{FILE}; with --on or --recommend also a model's id"
+    name = f"{FILE}, {OR_ENDPOINT}; with --on or --recommend also a model's id"
     verb.add_argument("deployments", nargs="+", metavar="deployment", help=name)
     types = "use these instance types instead of the file's: a,b"
     verb.add_argument("--on", type=_types, default=(), metavar="TYPES", help=types)

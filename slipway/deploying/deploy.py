@@ -4,11 +4,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from llm_hosting.deployment.endpoint_file import find_endpoint
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError
 from slipway.checking.check import CheckOptions, OtherRegionError, judge
 from slipway.checking.readable_report import page
 from slipway.checking.subject import UnaskedError
+from slipway.deploying import shared_endpoint
 from slipway.deploying.cdk_cli import CdkCli, CdkCliError, find_cli
 from slipway.deploying.failure import explain
 from slipway.deploying.next_steps import next_steps
@@ -48,6 +50,11 @@ def run(names: Sequence[str], root: Path, region: str | None, *, sure: bool, tim
 
 
 def _deploy(names: Sequence[str], root: Path, region: str | None, *, sure: bool, timeout: int) -> int:
+    if endpoints := [file for name in names if (file := find_endpoint(name, root))]:
+        if len(names) > 1:
+            print(f"Deploy {endpoints[0].parent.name}/{endpoints[0].stem} alone, before the others.", file=sys.stderr)
+            return 2
+        return shared_endpoint.deploy(endpoints[0], root, region, sure=sure)
     cli = find_cli(root)
     steps = Steps()
     try:

@@ -2,14 +2,18 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from llm_hosting.cdk_app import search_path, settings_of
 from llm_hosting.installed_version import demand_cdk
+from llm_hosting.stack_label import SHARED_ENDPOINT
 from slipway.deploying.cdk_cli import CdkCliError, find_cli
 from slipway.deploying.failure import explain
+from slipway.hosting.component import is_changing
 from slipway.hosting.hosting import hosting_of
+from slipway.hosting.shared_endpoint import users_of_endpoint
 from slipway.leftovers.proof import tell_what_is_left
 from slipway.operations.status import state_of
 from slipway.shared.aws_clients import clients_in
@@ -19,6 +23,7 @@ from slipway.templates.diff import deployed_template
 
 _KINDS = {"AWS::S3::Bucket": "bucket", "AWS::DynamoDB::Table": "table", "AWS::Logs::LogGroup": "log group"}
 _PART = "AWS::S3::BucketPolicy"  # a part of its bucket, which is named
+_PATIENCE_IN_SECONDS, _LOOK_IN_SECONDS = 900, 5
 _KEPT = ("Retain", "RetainExceptOnCreate")
 
 
@@ -46,14 +51,18 @@ def _destroy(name: str, root: Path, region: str | None, *, sure: bool) -> int:
     if stack.status.endswith("IN_PROGRESS") and stack.status != "REVIEW_IN_PROGRESS":
         print(f"The stack {name} is {stack.status}; wait until CloudFormation is done.", file=sys.stderr)
         return 1
+    if users := list(users_of_endpoint(stack)):
+        print(f"{name} is in use by {', '.join(users)}; destroy what stands on it first.", file=sys.stderr)
+        return 1
     print(*_announced(stack), sep="\n")
     if not sure and ask_on_terminal(f"Type {name} to destroy it: ", to="destroy", done="destroyed") != name:
         print(f"The answer is not {name}; nothing was destroyed.", file=sys.stderr)
         return 1
     with TemporaryDirectory() as folder:
         _write_app(stack, root, folder)
-        print(f"\ncdk destroy {name}", flush=True)
         try:
+            _let_copies_settle(stack)
+            print(f"\ncdk destroy {name}", flush=True)
             status = cli.run("destroy", name, "--force", "--app", folder, region=stack.region)
         except KeyboardInterrupt:
             said = f"Stopped waiting. CloudFormation goes on with the removal: `slipway status {name}` shows it."
@@ -66,6 +75,20 @@ def _destroy(name: str, root: Path, region: str | None, *, sure: bool) -> int:
     return 1 if tell_what_is_left(name, clients) else 0
 
 
+def _let_copies_settle(stack: DeployedStack) -> None:
+    """Wait while copies of the stack's component start or end: SageMaker deletes none then, so the removal would fail.
+
+    After a quarter of an hour the removal is tried anyway.
+    """
+    patience, told = time.monotonic() + _PATIENCE_IN_SECONDS, False
+    while is_changing(stack.unread.component) and time.monotonic() < patience:
+        if not told:
+            said = f"waiting until the copies of {stack.component_name} have started or ended; SageMaker deletes"
+            print(f"\n{said} no component before", flush=True)
+            told = True
+        time.sleep(_LOOK_IN_SECONDS)
+
+
 def _announced(stack: DeployedStack) -> list[str]:
     """Tell what goes, what stays, and what each costs."""
     kept = _kept(stack)
@@ -73,7 +96,8 @@ def _announced(stack: DeployedStack) -> list[str]:
     lines = [f"{stack.name}: {stack.serves}, in {stack.region} of account {stack.account}"]
     try:
         state = state_of(stack)
-        lines.append(f"  goes   the model, its API and {count} resources in all; {hosting_of(stack).cost(state)}")
+        what = "the endpoint" if stack.label.mode == SHARED_ENDPOINT else "the model, its API"
+        lines.append(f"  goes   {what} and {count} resources in all; {hosting_of(stack).cost(state)}")
         if isinstance(jobs := state["open_jobs"], int) and jobs:  # else the table is gone, or the stack has none
             lines.append(f"  lost   {jobs:,} open jobs, which nobody will answer")
     except UnknownStackError:  # not even its hosting mode is known

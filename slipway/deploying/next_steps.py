@@ -1,6 +1,7 @@
 """The lines to paste after a deploy: a call, OpenAI's clients, the page, the end."""
 
 from llm_hosting.deployment.model import Deployment
+from llm_hosting.resolution.idle import COPY_STAYS_IN_MINUTES
 from slipway.shared.aws_clients import region_option
 from slipway.stack.deployed_stack import DeployedStack
 
@@ -11,8 +12,12 @@ def next_steps(stack: DeployedStack, deployment: Deployment) -> list[str]:
     lines = [(f'slipway call {stack.name} "What is a list?"{chosen}', "one request")]
     if stack.variables.get("OPENAI_ROUTES"):
         lines += _for_openai(stack, deployment, chosen)
+    if deployment.hosting.sleeps:
+        stays = f"falls asleep {COPY_STAYS_IN_MINUTES} minutes after the last call; the next one wakes it"
+        lines.append((f"slipway status {stack.name}{chosen}", stays))
     lines.append((f"slipway playground {stack.name}{chosen}", "a page, and an OPENAI_BASE_URL that signs calls"))
-    lines.append((f"slipway destroy {stack.name}{chosen}", "ends the bill"))
+    end = f"leaves {deployment.hosting.endpoint}, which bills on" if deployment.hosting.endpoint else "ends the bill"
+    lines.append((f"slipway destroy {stack.name}{chosen}", end))
     width = max(len(line) for line, _ in lines)
     return [f"API_URL={stack.api_url}", *(f"{line:{width}}  # {remark}" for line, remark in lines)]
 

@@ -19,7 +19,7 @@ from slipway.stack.deployed_stack import DeployedStack, existing_stack
 
 _BOOTSTRAP, _SETTINGS = "bootstrap-version", "cloudwatch-role"  # doctor's questions about the two preparations
 _IMAGE = "image-in-registry"
-_NOT_MADE = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED")  # the CDK replaces such a stack
+NOT_MADE = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED")  # the CDK replaces such a stack
 
 
 class BusyStackError(Exception):
@@ -52,7 +52,7 @@ class Target:
 
     @property
     def is_update(self) -> bool:
-        return self.deployed is not None and self.deployed.status not in _NOT_MADE
+        return self.deployed is not None and self.deployed.status not in NOT_MADE
 
     @property
     def words(self) -> list[str]:
@@ -110,16 +110,14 @@ def plan(names: Sequence[str], results: Sequence[CheckResult], root: Path) -> Pl
         missing = {each.rule for target in targets if target.region == region for each in target.report.findings}
         account = targets[0].clients("sts").get_caller_identity()["Account"]
         if _BOOTSTRAP in missing:
-            what = f"bootstrap account {account} in {region}, once: a bucket and roles for the CDK, for a few cents"
-            place = f"aws://{account}/{region}"
-            steps.append(Step([what], ("bootstrap", place, "-c", f"deployment={ACCOUNT_SETTINGS}"), region))
+            steps.append(bootstrap_step(account, region))
         if _SETTINGS in missing:
             what = f"deploy {ACCOUNT_SETTINGS} in {region}, once: the role for API Gateway's logs, free"
-            steps.append(_deploy([what], [ACCOUNT_SETTINGS], [ACCOUNT_SETTINGS], region))
+            steps.append(deploy_step([what], [ACCOUNT_SETTINGS], [ACCOUNT_SETTINGS], region))
     anywhere = [target.region for target in targets if target.deployment.region is None]
     stacks, contexts = [target.stack for target in targets], [target.in_context for target in targets]
     words = [line for target in targets for line in target.words]
-    return Plan(targets, [*steps, _deploy(words, stacks, contexts, [*anywhere, targets[0].region][0])])
+    return Plan(targets, [*steps, deploy_step(words, stacks, contexts, [*anywhere, targets[0].region][0])])
 
 
 def _target(name: str, result: CheckResult, root: Path) -> Target:
@@ -128,12 +126,19 @@ def _target(name: str, result: CheckResult, root: Path) -> Target:
     in_context = name if path == root / "deployments" / f"{name}.yaml" else os.path.abspath(path)
     clients = clients_in(result.resolution.deployment.region)
     stack = existing_stack(stack_name(path), clients)
-    if stack and stack.status.endswith("IN_PROGRESS") and stack.status not in _NOT_MADE:
+    if stack and stack.status.endswith("IN_PROGRESS") and stack.status not in NOT_MADE:
         raise BusyStackError(f"The stack {stack.name} is {stack.status}; wait until CloudFormation is done.")
     return Target(name, in_context, stack_name(path), result.report, result.resolution, clients, stack)
 
 
-def _deploy(words: list[str], stacks: list[str], contexts: list[str], region: str) -> Step:
+def bootstrap_step(account: str, region: str) -> Step:
+    """Return the run that prepares an account and region for the CDK."""
+    what = f"bootstrap account {account} in {region}, once: a bucket and roles for the CDK, for a few cents"
+    return Step([what], ("bootstrap", f"aws://{account}/{region}", "-c", f"deployment={ACCOUNT_SETTINGS}"), region)
+
+
+def deploy_step(words: list[str], stacks: list[str], contexts: list[str], region: str) -> Step:
+    """Return the run that deploys these stacks. contexts: their names in the CDK's context."""
     # The question before the deploy stands for the CDK's own. A folder of its own lets two deploys run side by side.
     options = ("--require-approval", "never", "--output", f"cdk.out/deploy/{'-'.join(stacks)}")
     together = ("--concurrency", str(len(stacks))) if len(stacks) > 1 else ()

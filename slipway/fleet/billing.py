@@ -52,15 +52,16 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def quota(values: Mapping[str, str], resolution: Resolution) -> NeededQuota:
-    """Return the quota that one account and region needs during an update, when old and new instances run side by side.
+    """Return the quota that one account and region needs during an update, with new instances beside those that run.
 
     Its name is the one that `doctor` asks Service Quotas for.
     """
     _, most = _counts(values, resolution)
     instance = _instance(values, resolution)
-    if resolution.deployment.hosting.runs_on_machines:
+    hosting = resolution.deployment.hosting
+    if hosting.runs_on_machines:
         return NeededQuota(f"{VCPU_QUOTA} ({_VCPU_CODE})", most * COPIES_DURING_UPDATE * instance.vcpu)
-    return NeededQuota(f"{instance.type} for endpoint usage", most * COPIES_DURING_UPDATE)
+    return NeededQuota(f"{instance.type} for endpoint usage", resolution.instances_during_update(most))
 
 
 def _instance(values: Mapping[str, str], resolution: Resolution) -> InstanceType:

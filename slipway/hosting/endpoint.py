@@ -1,6 +1,5 @@
 """Reads a SageMaker endpoint for verify, status, logs and list."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,20 +7,24 @@ from typing import Any
 
 from llm_hosting import ENDPOINT_LOGS
 from llm_hosting.catalog.instances import instances
-from slipway.account.endpoint_quota import instances_of
+from slipway.account.endpoint_quota import instances_of, is_endpoint_of
 from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.stack.deployed_stack import DeployedStack
 
 
 class DeployedEndpoint:
-    """The endpoint of a stack with `hosting.mode: realtime` or `async`."""
+    """The endpoint of a stack with `hosting.mode: realtime` or `async`. at_zero: what `verify` says of no instances."""
 
     log_parts: tuple[str, ...] = ()
-    may_sleep = False
     first_of_start = "capacity and image, and weights that are staged"
+    at_zero = "no instance has run this configuration yet; a job below may start one"
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
+
+    @property
+    def may_sleep(self) -> bool:
+        return False
 
     @property
     def log_group(self) -> str:
@@ -29,6 +32,10 @@ class DeployedEndpoint:
 
     @property
     def failure(self) -> str:
+        return self._endpoint_failure
+
+    @property
+    def _endpoint_failure(self) -> str:
         return str((self._stack.endpoint or {}).get("FailureReason") or "")
 
     @property
@@ -40,19 +47,23 @@ class DeployedEndpoint:
     def takes_calls(self) -> bool:
         return self._stack.endpoint is not None and self._service().good
 
+    @property
+    def is_scaling(self) -> bool:
+        """Whether instances may start or end now although all is well."""
+        return False
+
     def checks(self) -> Iterator[Check]:
         """Check the endpoint and, if it exists, its configuration and its instances."""
         yield self._service()
         if endpoint := self._stack.endpoint:
-            yield from (configuration(self._stack, endpoint), _instances(endpoint))
+            yield from (configuration(self._stack, endpoint), self._instances(endpoint))
 
     def still_billing(self) -> Check:
         """Check for endpoints of earlier stacks, which bill by the hour."""
         name = self._stack.name
-        ours = re.compile(rf"{re.escape(name)}-[0-9a-f]{{8}}", re.IGNORECASE)
         pages = self._stack.clients("sagemaker").get_paginator("list_endpoints").paginate(NameContains=f"{name}-")
         names = [each["EndpointName"] for page in pages for each in page["Endpoints"]]
-        others = sorted(each for each in names if ours.fullmatch(each) and each != self._stack.endpoint_name)
+        others = sorted(each for each in names if is_endpoint_of(name, each) and each != self._stack.endpoint_name)
         if not others:
             return Check("still billing", True, "no endpoint of an earlier stack")
         fix = f"aws sagemaker delete-endpoint --endpoint-name {others[0]}"
@@ -111,12 +122,23 @@ class DeployedEndpoint:
         if endpoint is None:
             return Check("endpoint", False, f"there is no endpoint {name}", "deploy again")
         status = endpoint["EndpointStatus"]
-        seen = f"{name} is {status}" + (f": {self.failure}" if self.failure else "")
-        if status == "InService" and not self.failure:
+        seen = f"{name} is {status}" + (f": {self._endpoint_failure}" if self._endpoint_failure else "")
+        if status == "InService" and not self._endpoint_failure:
             return Check("endpoint", True, seen)
         is_busy = status in ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
         fix = "wait until SageMaker is done" if is_busy else f"read `slipway logs {self._stack.name}`"
         return Check("endpoint", False, seen, fix)
+
+    def _instances(self, endpoint: dict[str, Any]) -> Check:
+        variants = endpoint.get("ProductionVariants", [])
+        current, desired = (
+            sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
+        )
+        seen = f"{current} of {desired}"
+        if desired == 0 and variants:
+            seen += f": {self.at_zero}"
+        fix = "wait until scaling is done; if the count stays the same, AWS has no free instance of the type"
+        return Check("instances", bool(variants) and (current == desired or self.is_scaling), seen, fix)
 
 
 def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
@@ -134,18 +156,6 @@ def configuration(stack: DeployedStack, endpoint: dict[str, Any]) -> Check:
         "the old configuration"
     )
     return Check("configuration", False, f"the endpoint runs {live}; the stack's is {' or '.join(own) or 'none'}", fix)
-
-
-def _instances(endpoint: dict[str, Any]) -> Check:
-    variants = endpoint.get("ProductionVariants", [])
-    current, desired = (
-        sum(variant.get(f"{which}InstanceCount", 0) for variant in variants) for which in ("Current", "Desired")
-    )
-    seen = f"{current} of {desired}"
-    if desired == 0 and variants:
-        seen += ": no instance has run this configuration yet; a job below may start one"
-    fix = "wait until scaling is done; if the count stays the same, AWS has no free instance of the type"
-    return Check("instances", bool(variants) and current == desired, seen, fix)
 
 
 def _price(counts: dict[str, int]) -> float | None:

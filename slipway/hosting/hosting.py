@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from llm_hosting.installed_version import installed_version
+from llm_hosting.stack_label import SHARED_ENDPOINT
 from slipway.hosting.check import Check
+from slipway.hosting.component import DeployedComponent
 from slipway.hosting.endpoint import DeployedEndpoint
 from slipway.hosting.machines import DeployedMachines
+from slipway.hosting.shared_endpoint import DeployedOnSharedEndpoint, DeployedSharedEndpoint
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
 
 
@@ -21,8 +24,10 @@ class DeployedHosting(Protocol):
     """
 
     log_parts: tuple[str, ...]
-    may_sleep: bool
     first_of_start: str
+
+    @property
+    def may_sleep(self) -> bool: ...
 
     @property
     def log_group(self) -> str: ...
@@ -55,10 +60,17 @@ class DeployedHosting(Protocol):
         """Count the jobs that wait outside the deployment's own queue."""
 
 
+def _endpoint_of(stack: DeployedStack) -> DeployedHosting:
+    if stack.shares_endpoint:
+        return DeployedOnSharedEndpoint(stack)
+    return DeployedComponent(stack) if stack.component_name else DeployedEndpoint(stack)
+
+
 _BY_MODE: Mapping[str, Callable[[DeployedStack], DeployedHosting]] = {
-    "realtime": DeployedEndpoint,
+    "realtime": _endpoint_of,
     "async": DeployedEndpoint,
     "ec2": DeployedMachines,
+    SHARED_ENDPOINT: DeployedSharedEndpoint,
 }
 
 

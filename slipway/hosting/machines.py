@@ -22,11 +22,14 @@ class DeployedMachines:
 
     failure = ""
     log_parts: tuple[str, ...] = ("setup", "model", "worker")
-    may_sleep = True
     first_of_start = "boot"
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
+
+    @property
+    def may_sleep(self) -> bool:
+        return True
 
     @property
     def log_group(self) -> str:

@@ -1,19 +1,16 @@
-"""Finds endpoints, configurations and models that outlive a stack or an update, and tells which are still in use."""
+"""Finds what of SageMaker's hosting outlives a stack or an update, and tells which of it is still in use."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from slipway.leftovers.retained_resource import RetainedResource
+from slipway.leftovers.components import RetainedComponents
+from slipway.leftovers.retained_resource import BusyEndpointError, RetainedResource
 
 _PAGES = {"PageSize": 100}  # SageMaker's maximum
 
 
-class BusyEndpointError(Exception):
-    """An endpoint is between two configurations; the message is one sentence."""
-
-
 class RetainedHosting:
-    """The endpoints, endpoint configurations and models among these ARNs that still exist, by name."""
+    """The components, endpoints, endpoint configurations and models among these ARNs that still exist, by name."""
 
     def __init__(self, arns: Iterable[str], sagemaker: Any) -> None:
         # SageMaker writes ARNs in lower case but keeps the case of names, so the names come from its lists.
@@ -22,9 +19,11 @@ class RetainedHosting:
         self._endpoints = self._existing("list_endpoints", "Endpoint")
         self._configurations = self._existing("list_endpoint_configs", "EndpointConfig")
         self._models = self._existing("list_models", "Model")
+        self._components = RetainedComponents(self._arns, self._endpoints, sagemaker)
 
     def all(self) -> Iterator[RetainedResource]:
         """Yield everything that still exists, in the order in which it must be removed."""
+        yield from self._components.all()
         for name in self._endpoints:
             status = self._sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"]
             yield self._endpoint(name, status)
@@ -32,15 +31,17 @@ class RetainedHosting:
         yield from map(self._model, self._models)
 
     def unused(self, in_stack: set[str]) -> Iterator[RetainedResource]:
-        """Yield the configurations, then the models, that neither the stack nor an endpoint uses.
+        """Yield the components without an endpoint, and the configurations and models that nobody uses.
 
         in_stack: names of the stack's own resources, in lower case. That is not enough: after SageMaker has rolled
         back by itself, an endpoint may use a configuration that is not in the stack. Raises BusyEndpointError.
         """
+        yield from self._components.outside(in_stack, self._endpoints)
         used = {self._configuration_of(endpoint).lower() for endpoint in self._endpoints} | in_stack
         kept = [name for name in self._configurations if name.lower() in used]
         yield from (self._configuration(name) for name in self._configurations if name not in kept)
-        serving = {model.lower() for name in kept for model in self._models_of(name)} | in_stack
+        in_use = self._components.models().union(*map(self._models_of, kept))
+        serving = {model.lower() for model in in_use} | in_stack
         yield from (self._model(name) for name in self._models if name.lower() not in serving)
 
     def _existing(self, operation: str, noun: str) -> dict[str, Any]:
@@ -61,7 +62,7 @@ class RetainedHosting:
 
     def _models_of(self, configuration: str) -> list[str]:
         described = self._sagemaker.describe_endpoint_config(EndpointConfigName=configuration)
-        return [variant["ModelName"] for variant in described["ProductionVariants"]]
+        return [variant["ModelName"] for variant in described["ProductionVariants"] if "ModelName" in variant]
 
     def _endpoint(self, name: str, status: str) -> RetainedResource:
         return RetainedResource(

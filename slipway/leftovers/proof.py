@@ -14,7 +14,7 @@ def tell_what_is_left(deployment: str, clients: Clients) -> bool:
         print("THIS STILL BILLS by the hour:")
         show(bills)
     else:
-        print("Nothing of it bills by the hour: no endpoint, machine or disk has its tag.")
+        print("Nothing of it bills by the hour: no endpoint, component, machine or disk has its tag.")
     if stored := [each for each in left if not each.bills]:
         print("Left, and billed for storage alone:")
         show(stored)

@@ -7,8 +7,7 @@ from functools import partial
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting import DEPLOYMENT_TAG
-from slipway.leftovers.hosting import BusyEndpointError
-from slipway.leftovers.retained_resource import RetainedResource
+from slipway.leftovers.retained_resource import BusyEndpointError, RetainedResource
 from slipway.leftovers.search import RemovalError, find, find_left
 from slipway.shared.aws_clients import Clients, clients_in
 from slipway.shared.aws_errors import sentence

@@ -1,7 +1,11 @@
-"""A resource that CloudFormation retained, with the call that removes it."""
+"""A resource that CloudFormation retained, with the call that removes it; and the error while one is changing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+
+class BusyEndpointError(Exception):
+    """An endpoint is between two configurations, or a component between two states; the message is one sentence."""
 
 
 @dataclass(frozen=True)

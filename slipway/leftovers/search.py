@@ -20,7 +20,7 @@ _TABLES = {"jobs": "table: jobs and short answers", "usage": "table: what keys h
 _UNKNOWN_TABLE = f"table: its tag {CONTENT_TAG} is missing, so what it holds is not known"
 _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
-_HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(endpoint|endpoint-config|model)/")
+_HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(inference-component|endpoint|endpoint-config|model)/")
 _API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # left over only if the stack is gone
 _OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # only EC2 tells which of them still exist
 
@@ -85,14 +85,16 @@ def _stored(tagged: _Tagged, clients: Clients) -> tuple[list[RetainedResource], 
 
 
 def _name_in(arn: str) -> str:
-    return re.split("[:/]", arn.removesuffix(":*"))[-1].lower()
+    """Return the name in lower case; of a log group the whole, because its end may be the name of an endpoint."""
+    whole = arn.removesuffix(":*").lower()
+    return whole.partition(":log-group:")[2] or re.split("[:/]", whole)[-1]
 
 
 def _in_stack(stack: DeployedStack) -> set[str]:
-    """Return the names of the stack's resources, in lower case."""
+    """Return the names of the stack's resources, in lower case, and the ends of those that are paths."""
     pages = stack.clients("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.stack_name)
     ids = (each.get("PhysicalResourceId", "") for page in pages for each in page["StackResourceSummaries"])
-    return {physical_id.rpartition("/")[2].lower() for physical_id in ids}
+    return {name for each in ids for name in (each.lower(), each.rpartition("/")[2].lower())}
 
 
 def _tagged(deployment: str, tagging: Any) -> _Tagged:

@@ -60,9 +60,13 @@ def run(
             for name, (resolution, findings) in loaded.items():
                 print(*describe(name, resolution, findings, is_local=True), sep="\n", file=sys.stderr)
             progress(f"synthesizing {', '.join(deployments)}")
-            settings, *stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, *deployments]))
+            places = {name: each.deployment.shared for name, each in resolutions.items()}
+            shared = {name: place.stack for name, place in places.items() if place}
+            endpoints = list(dict.fromkeys(shared.values()))
+            settings, *stacks = read_stacks(synthesize([ACCOUNT_SETTINGS, *endpoints, *deployments]))
             progress("checking the templates")
             check(settings, *stacks)
+            first, stacks = stacks[: len(endpoints)], stacks[len(endpoints) :]
             progress("starting the emulator")
             cloud.wait_until_ready()
             if model:
@@ -72,6 +76,9 @@ def run(
                     model.stop()  # each machine loads it itself
             for region in dict.fromkeys(stack.region for stack in stacks):
                 put_stack(cloud, replace(settings, region=region), progress)
+            for endpoint in first:
+                for region in dict.fromkeys(each.region for each in stacks if shared.get(each.name) == endpoint.name):
+                    put_stack(cloud, replace(endpoint, region=region), progress)
             served = [serve(cloud, stack, resolutions[stack.name], model, progress) for stack in stacks]
             progress.end()
             with announced(project_folder(), port, _variables(cloud, served[0].client)), ExitStack() as pages:

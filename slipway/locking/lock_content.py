@@ -15,6 +15,7 @@ from llm_hosting.deployment.lock import HUB, VERSION, LockError, lock_of
 from llm_hosting.deployment.model import Deployment, Model
 from llm_hosting.file_errors import why
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
+from slipway.locking.adapters import adapter_facts
 from slipway.locking.config_values import ConfigError
 from slipway.locking.file_summary import summary
 from slipway.locking.gguf import facts_of_gguf, is_model, short_metadata
@@ -120,13 +121,13 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     unreadable = [_TOKENIZER] if tokenizer is None else [vocabulary[0]] if vocabulary else []
     if any(file.path.endswith(".gguf") for file in loaded):
         metadata, parameters = _of_gguf(model, [file for file in loaded if file.path.endswith(".gguf")])
-        facts, packing, sizes = facts_of_gguf(metadata), None, None
+        facts, packing, weights = facts_of_gguf(metadata), None, None
         facts |= {"quantization": "gguf", "quantization_block": None}
         if config:
             facts |= {name: value for name, value in facts_of(config).items() if value is not None}
         facts |= {"parameters_in_billions": round(parameters / 1e9, 4)}
     elif config:
-        facts, packing, sizes = _facts(model, config, loaded)
+        facts, packing, weights = _facts(model, config, loaded)
     else:
         lacks = "says nothing in its config.json" if "config.json" in listed else "has no config.json or params.json"
         raise UnreadableModelError(f"{model.place} {lacks}, so nothing can be read from it.")
@@ -157,7 +158,9 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         "unquantized": next((short(quantized[key]) for key in _LEFT_PLAIN if quantized.get(key)), []),
         "rope": short(settings_of(config, *_ROPE)) or None,
         "gguf": short_metadata(metadata) or None,
-        "bytes_by_dtype": sizes,
+        "bytes_by_dtype": weights.bytes_by_dtype if weights else None,
+        "modules": weights.modules if weights else [],
+        "adapters": adapter_facts(deployment),
         "files": summary(model.with_checksums(files)),
     }
 
@@ -199,7 +202,7 @@ def _only_an_adapter(deployment: Deployment, adapter: Mapping[str, Any]) -> str:
     base = adapter.get("base_model_name_or_path") or "a base model that it does not name"
     return (
         f"model.id: {deployment.model.id} is an adapter of {base}, and has no weights of its own; name the base model, "
-        "and give the adapter to the engine, or merge the two."
+        "and the adapter in model.adapters, or merge the two."
     )
 
 
@@ -240,8 +243,8 @@ def _config(model: ModelFiles) -> dict[str, Any]:
 
 def _facts(
     model: ModelFiles, config: Mapping[str, Any], loaded: Sequence[HubFile]
-) -> tuple[dict[str, Any], str | None, dict[str, int] | None]:
-    """Return the facts, the name of a quantization whose size is not known, and the bytes by type."""
+) -> tuple[dict[str, Any], str | None, Weights | None]:
+    """Return the facts, the name of a quantization whose size is not known, and the weights."""
     quantization, block, packing = quantization_of(config)
     facts = facts_of(config) | {"quantization": quantization, "quantization_block": block}
     weights = _weights(model, loaded, quantization)
@@ -250,7 +253,7 @@ def _facts(
     facts["parameters_in_billions"] = round(known / 1e9, 4) if known else None
     if known and (active := _active(known, weights.in_experts if weights else 0, config, facts)):
         facts["active_parameters_in_billions"] = round(active / 1e9, 4)
-    return facts, packing, weights.bytes_by_dtype if weights else None
+    return facts, packing, weights
 
 
 def _weights(model: ModelFiles, loaded: Sequence[HubFile], quantization: str | None) -> Weights | None:

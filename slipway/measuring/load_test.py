@@ -158,10 +158,12 @@ class LoadTest:
         if not self._options.from_zero:
             self._results = replace(self._results, start=starts.of_deploy(self._stack))
             return
-        stop, drawn = self._stop, self._drawn()
-        start = starts.from_zero(
-            self._stack, self._api, next(drawn), stop, lambda status: tell(f"from zero: {status}", None, None)
-        )
+        first = next(self._drawn())
+
+        def told(status: str) -> None:
+            tell(f"from zero: {status}", None, None)
+
+        start = starts.from_zero(self._stack, self._api, self.route, first, self._stop, told)
         self._results = replace(self._results, start=start)
 
     def _measure(self, objective: slo.Slo | None, tell: Tell) -> None:

@@ -1,6 +1,7 @@
 """Measures how long a start takes: from the first request to a sleeping endpoint or machine, or in the last deploy."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,15 +9,18 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from inference_api.shared.model_states import ASLEEP, READY
 from slipway.hosting.hosting import hosting_of
-from slipway.measuring.figures.results import Start
+from slipway.measuring.figures.results import MeasuredAnswer, Start
 from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
-from slipway.measuring.routes import body_of
+from slipway.measuring.routes import MeasuredRoute, body_of
 from slipway.stack.api import OPEN_JOB, DeployedApi
 from slipway.stack.deployed_stack import DeployedStack
 
 _EVERY_IN_SECONDS = 2.0
+_AT_ZERO_COPIES = ("Stopped", ASLEEP)
+_ASLEEP, _AWAKE = ("InService", *_AT_ZERO_COPIES), ("InService", READY)
 _LOAD_AND_REST = "load, switch, end of the old instances"
 _MOST_STREAMS = 100  # of one FilterLogEvents
 # What vLLM and Slipway's own handlers write after they have fetched the weights themselves.
@@ -35,39 +39,90 @@ class _Log:
     weights: float
 
 
-def from_zero(stack: DeployedStack, api: DeployedApi, prompt: Prompt, stop: Stop, tell: Callable[[str], None]) -> Start:
-    """Measure from the first request, which is a job, to its answer. tell: called with the endpoint's status.
+class _FirstJob:
+    """The first request as a job. Its answer comes as a whole."""
 
-    Raises AwakeError, also if the budget is spent before the answer.
+    part = "first_answer"
+    seconds: float | None = None
+
+    def __init__(self, stack: DeployedStack, api: DeployedApi, prompt: Prompt) -> None:
+        answer = api.call("POST", "jobs", body_of(prompt, stack.bodies))
+        if answer.status >= 400:
+            raise AwakeError(f"--from-zero: the first request was refused: {answer.problem}")
+        self._api, self._id = api, answer.content["id"]
+
+    def end(self) -> str | None:
+        """Return how the request ended, `succeeded` if it was answered; None = it is open."""
+        answer = self._api.call("GET", f"jobs/{self._id}")
+        status = str(answer.content["status"]) if answer.status == 200 else OPEN_JOB[0]
+        return None if status in OPEN_JOB else status
+
+
+class _FirstStream:
+    """The first request as a stream, which is held until the model answers. seconds: until its first token."""
+
+    part = "first_token"
+    seconds: float | None = None
+
+    def __init__(self, route: MeasuredRoute, prompt: Prompt) -> None:
+        self._answer: MeasuredAnswer | None = None
+        self._route, self._prompt = route, prompt
+        # An abandoned stream must not keep the command alive.
+        self._thread = threading.Thread(target=self._ask, daemon=True)
+        self._thread.start()
+
+    def end(self) -> str | None:
+        """Return how the request ended, `succeeded` if it was answered; None = it is open."""
+        if self._thread.is_alive():
+            return None
+        if self._answer is None or self._answer.first_token_in_s is None:
+            return self._route.problem or (self._answer and self._answer.error) or "a stream without tokens"
+        self.seconds = self._answer.first_token_in_s
+        return "succeeded"
+
+    def _ask(self) -> None:
+        self._answer = self._route.ask(self._prompt)
+
+
+def from_zero(
+    stack: DeployedStack,
+    api: DeployedApi,
+    route: MeasuredRoute,
+    prompt: Prompt,
+    stop: Stop,
+    tell: Callable[[str], None],
+) -> Start:
+    """Measure from the first request to its answer, or to its first token where a wake is streamed.
+
+    tell: called with the endpoint's status. Raises AwakeError, also if the budget is spent before the answer.
     """
     status = _status(api)
-    running = hosting_of(stack).running.total()
-    if running or status not in ("InService", "Stopped"):
+    # On a shared endpoint instances may run for other models.
+    running = 0 if stack.shares_endpoint else hosting_of(stack).running.total()
+    if running or status not in (_AT_ZERO_COPIES if stack.component_name else _ASLEEP):
         raise AwakeError(
             f"--from-zero: {stack.name} must be asleep, but is {status} (running instances: {running}); "
             "docs/measuring.md says how to put a deployment to sleep."
         )
     begin, started_at, ready = time.monotonic(), time.time(), 0.0
-    job = api.call("POST", "jobs", body_of(prompt, stack.bodies))
-    if job.status >= 400:
-        raise AwakeError(f"--from-zero: the first request was refused: {job.problem}")
-    content = job.content
-    while content["status"] in OPEN_JOB:
+    streams = route.name == "chat" and stack.component_name is not None
+    first = _FirstStream(route, prompt) if streams else _FirstJob(stack, api, prompt)
+    end = None
+    while end is None:
         time.sleep(_EVERY_IN_SECONDS)
         if stop.is_set:
             raise AwakeError(f"--from-zero: {stop.reason}, and the first request is not answered yet.")
         status = _status(api)
-        if not ready and status == "InService" and hosting_of(stack.unread).running:
+        if not ready and status in _AWAKE and hosting_of(stack.unread).running:
             ready = time.monotonic() - begin
         tell(status)
-        answer = api.call("GET", f"jobs/{content['id']}")
-        content = answer.content if answer.status == 200 else content
-    whole = time.monotonic() - begin
-    if content["status"] != "succeeded":
-        raise AwakeError(f"--from-zero: the first request ended as {content['status']} after {whole:.0f} s.")
-    ready = ready or whole
+        end = first.end()
+    whole = first.seconds or time.monotonic() - begin
+    if end != "succeeded":
+        raise AwakeError(f"--from-zero: the first request ended as {end} after {whole:.0f} s.")
+    ready = min(ready or whole, whole)
     parts = _parts(stack, _log(stack, started_at, started_at + ready), started_at, ready)
-    return Start("zero", parts | {"first_answer": round(whole - ready, 1)})
+    return Start("zero", parts | {first.part: round(whole - ready, 1)})
 
 
 def of_deploy(stack: DeployedStack) -> Start | None:
@@ -91,8 +146,9 @@ def of_deploy(stack: DeployedStack) -> Start | None:
 
 
 def _status(api: DeployedApi) -> str:
+    """Return the model's state if the endpoint can sleep, else its status, or the API's words for a refusal."""
     answer = api.call("GET", "endpoint")
-    return str(answer.content["status"]) if answer.status == 200 else answer.problem
+    return str(answer.content.get("state") or answer.content["status"]) if answer.status == 200 else answer.problem
 
 
 def _parts(stack: DeployedStack, log: _Log | None, begin: float, ready: float) -> dict[str, float]:

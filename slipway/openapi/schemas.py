@@ -149,6 +149,8 @@ SCHEMAS: dict[str, Schema] = {
             "enum": ["ready", "starting", "asleep", "failed", "not_deployed", None],
             "description": "Whether the model answers now; null while nobody can tell.",
         },
+        root={"type": "string", "description": "Of a LoRA adapter only: its name."},
+        parent={"type": "string", "description": "Of a LoRA adapter only: the id of its model."},
     ),
     "Models": _object({"object": {"const": "list"}, "data": {"type": "array", "items": ref("Model")}}),
     "Job": {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from inference_api.shared.model_states import FAILED, READY, STARTING
 from slipway.hosting.hosting import hosting_of
 from slipway.stack.api import OPEN_JOB, ApiAnswer, DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
@@ -52,18 +53,21 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
 
 
 def sleep_notice(description: ApiAnswer) -> str | None:
-    """Return a notice if the caller must wait for a machine's start. description: the answer of GET /endpoint.
+    """Return a notice if the caller must wait for a start. description: the answer of GET /endpoint.
 
-    Returns None if a machine is awake, or if the deployment has none.
+    Returns None if a copy or a machine is awake, or if the deployment has none.
     """
-    if description.status != 200 or description.content["status"] in ("InService", "NotDeployed"):
+    if description.status != 200:
         return None
-    usual = description.content["start"]["usual_seconds"]
-    if description.content["status"] == "Failed":
-        return (
-            f"No machine is awake, and the last start failed. It is tried again each minute; a start takes {usual} s."
-        )
-    return f"No machine is awake; one starts for this call, which usually takes {usual} s."
+    status, state = description.content["status"], description.content.get("state")
+    if state == READY or (state is None and status == "InService") or status == "NotDeployed":
+        return None
+    usual, what = description.content["start"]["usual_seconds"], "copy of the model" if state else "machine"
+    if FAILED in (state, status.lower()):
+        return f"No {what} is awake, and the last start failed. It is tried again each minute; a start takes {usual} s."
+    if state == STARTING:
+        return f"No {what} is awake; one starts, which usually takes {usual} s."
+    return f"No {what} is awake; one starts for this call, which usually takes {usual} s."
 
 
 def show_job(job: dict[str, Any], options: CallOptions, fetch: Callable[[str], ApiAnswer]) -> int:

@@ -12,12 +12,17 @@ from slipway.stack.deployed_stack import DeployedStack
 # The first match wins. The words are searched in AWS's reason and in the container's lines.
 _CAUSES = (
     (
-        r"sufficient.{0,30}capacity|unable to provision",
+        r"sufficient.{0,30}capacity|unable to provision|no instance has started",
         "AWS has no free instance of the type: try later, or use another type",
     ),
     (
         r"(Resource|Service|Vcpu)LimitExceeded|service limit|vCPU limit|quota",
         "the account's quota is too small: `slipway doctor {name}` names it",
+    ),
+    (
+        r"(not enough|insufficient) hardware resources",
+        "no instance has room for a copy: AWS has no free instance of the type, or all of hosting.instance_count.max "
+        "are full",
     ),
     (
         r"CloudWatch Logs role ARN",

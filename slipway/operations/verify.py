@@ -7,7 +7,7 @@ from typing import Any
 
 from slipway.hosting.check import Check
 from slipway.hosting.hosting import hosting_of
-from slipway.leftovers.hosting import BusyEndpointError
+from slipway.leftovers.retained_resource import BusyEndpointError
 from slipway.leftovers.search import find_left
 from slipway.operations.last_failure import last_failure
 from slipway.stack.alarms import alarms_on

@@ -12,7 +12,8 @@ from llm_hosting.installed_version import installed_version
 FIRST_DEPLOYMENT = "deployments/chat.yaml"
 FLEET_SCHEMA = "fleets/schema.json"
 LOCK_OF_CDK_COMMAND = ("package-lock.json", ".npmrc")  # of our package.json, no other
-_SCHEMAS = ("deployments/schema.json", "deployments/overlay.schema.json", FLEET_SCHEMA)
+ENDPOINT_SCHEMA = "endpoints/schema.json"
+_SCHEMAS = ("deployments/schema.json", "deployments/overlay.schema.json", FLEET_SCHEMA, ENDPOINT_SCHEMA)
 _SAME = {name: name for name in (*_SCHEMAS, "package.json", *LOCK_OF_CDK_COMMAND)}
 _OF_RELEASE = _SAME | {".github/role.yaml": "examples/github/role.yaml"}  # -> its place in HOME
 _SUFFIX = ".tmpl"  # keeps formatters, test runners and git from taking the templates for files of their own

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from llm_hosting.deployment.paths import names
 from llm_hosting.file_errors import why
-from slipway.project.contents import FIRST_DEPLOYMENT, FLEET_SCHEMA, LOCK_OF_CDK_COMMAND, contents
+from slipway.project.contents import ENDPOINT_SCHEMA, FIRST_DEPLOYMENT, FLEET_SCHEMA, LOCK_OF_CDK_COMMAND, contents
 from slipway.shared.cdk_command import installation
 from slipway.templates.snapshot import FOLDER as SNAPSHOTS
 
@@ -24,8 +24,9 @@ def run(folder: Path) -> int:
     try:
         if names(folder / "deployments"):
             del wanted[FIRST_DEPLOYMENT]
-        if not (folder / "fleets").is_dir():
-            del wanted[FLEET_SCHEMA]
+        for schema in (FLEET_SCHEMA, ENDPOINT_SCHEMA):
+            if not (folder / schema).parent.is_dir():
+                del wanted[schema]
         own = folder / "package.json"
         if os.path.lexists(own) and _text(own) != wanted["package.json"]:  # our lock would not fit it
             wanted = {name: text for name, text in wanted.items() if name not in LOCK_OF_CDK_COMMAND}

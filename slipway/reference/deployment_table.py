@@ -46,7 +46,7 @@ def _awake(deployment: Deployment, figures: Figures) -> str:
 def _asleep(deployment: Deployment, figures: Figures) -> str:
     if figures.asleep_usd_per_month is not None:
         return f"{figures.asleep_usd_per_month / _HOURS_OF_A_MONTH:.3f}"
-    return "0" if deployment.hosting.instance_count.min == 0 else "never sleeps"
+    return "0" if deployment.hosting.instance_count.min == 0 or deployment.hosting.sleeps else "never sleeps"
 
 
 def _memory(figures: Figures) -> str:

@@ -1,15 +1,18 @@
 """Writes the JSON Schemas, the OpenAPI document, the references of files, and the tables in docs/."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.overlay import EXTENDS
+from llm_hosting.deployment.shared_endpoint import SharedEndpoint
 from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.rules import RULES
+from llm_hosting.preflight.rules.rule import Rule
+from llm_hosting.preflight.shared_endpoints import RULES as SHARED_RULES
 from slipway.openapi.document import document
 from slipway.reference.tables import filled
 
@@ -20,8 +23,9 @@ One file `deployments/<name>.yaml` describes one hosted model and its API; `<nam
 and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment/model.py` by
 `make reference`. [Overlays](#overlays) change a deployment for one account or stage.
 
-Only `model.id` and `hosting.instance_type` are required. Synth refuses unknown keys, wrong types and settings that AWS
-or the container would refuse later, and prints all problems at once.
+Only `model.id` and `hosting.instance_type` are required; `hosting.endpoint` may stand in place of the latter. Synth
+refuses unknown keys, wrong types and settings that AWS or the container would refuse later, and prints all problems at
+once.
 """
 OVERLAYS = """\
 ## Overlays
@@ -59,13 +63,20 @@ page and `fleets/schema.json` are written by `make reference` from the models in
 Only `deployment` and `targets` are required. Synth refuses unknown keys and wrong types, and judges the
 [rules](#rules) over the deployment's template.
 """
-FLEET_RULES = """
+RULES_TABLE = """
 ## Rules
 
 | Rule | Level | Law |
 | --- | --- | --- |
 """
-FILLED = ("deployments.md", "engines.md", "models.md", "rules.md")
+ENDPOINT_INTRODUCTION = """\
+# The endpoint file
+
+One file `endpoints/<name>.yaml` describes an endpoint for [several deployments](shared-endpoint.md). This page and
+`endpoints/schema.json` are written by `make reference` from the models in
+`constructs/llm_hosting/deployment/shared_endpoint.py`.
+"""
+FILLED = ("deployments.md", "engines.md", "idle.md", "models.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
 KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 
@@ -80,6 +91,7 @@ def run(root: Path) -> None:
 def files(root: Path) -> dict[Path, str]:
     """The content of each generated file."""
     schema, fleet = Deployment.model_json_schema(), Fleet.model_json_schema()
+    endpoint = SharedEndpoint.model_json_schema()
     page = "\n".join([INTRODUCTION, *_section(schema, schema, "", "The whole file"), OVERLAYS])
     return {
         root / "deployments" / "schema.json": json.dumps(schema, indent=2) + "\n",
@@ -87,11 +99,19 @@ def files(root: Path) -> dict[Path, str]:
         root / "docs" / "deployment-file.md": page,
         root / "fleets" / "schema.json": json.dumps(fleet, indent=2) + "\n",
         root / "docs" / "fleet-file.md": "\n".join([FLEET_INTRODUCTION, *_section(fleet, fleet, "", "The whole file")])
-        + FLEET_RULES
-        + "".join(f"| `{rule.id}` | {rule.level} | {rule.sentence} |\n" for rule in RULES),
+        + _rules_table(RULES),
+        root / "endpoints" / "schema.json": json.dumps(endpoint, indent=2) + "\n",
+        root / "docs" / "endpoint-file.md": "\n".join(
+            [ENDPOINT_INTRODUCTION, *_section(endpoint, endpoint, "", "The whole file")]
+        )
+        + _rules_table(SHARED_RULES),
         root / "docs" / "openapi.json": json.dumps(document(), indent=2) + "\n",
         **{path: filled(path.read_text(), root) for path in (root / "docs" / name for name in FILLED)},
     }
+
+
+def _rules_table(rules: Sequence[Rule[Any]]) -> str:
+    return RULES_TABLE + "".join(f"| `{rule.id}` | {rule.level} | {rule.sentence} |\n" for rule in rules)
 
 
 def _of_overlays(schema: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +119,7 @@ def _of_overlays(schema: dict[str, Any]) -> dict[str, Any]:
     schema = deepcopy(schema)
     for section in (schema, *schema["$defs"].values()):
         section.pop("required", None)
+        section.pop("anyOf", None)  # of which one is required
         for name, field in section["properties"].items():
             field.pop("default", None)
             if isinstance(field.get("additionalProperties"), dict):
@@ -125,7 +146,7 @@ def _section(schema: dict[str, Any], section: dict[str, Any], path: str, title: 
         if "properties" in inner:
             many = "[]" if "items" in field else ".<name>" if "patternProperties" in field else ""
             nested.append((f"{path}{name}{many}", inner))
-        if name in required:
+        if name in required or ("default" not in field and field.get("type") != "object"):
             default = "required"
         elif field.get("default") is None and field.get("type") == "object":
             default = "`{}`"

@@ -1,4 +1,4 @@
-"""Fills the tables of engines, rules, deployments and a report in docs/, between marks."""
+"""Fills the tables of engines, rules, deployments, idle time and a report in docs/, between marks."""
 
 import io
 import re
@@ -19,6 +19,7 @@ from slipway.checking.check_result import CheckResult
 from slipway.checking.readable_report import text
 from slipway.checking.rule_sentences import rule_sentences
 from slipway.reference.deployment_table import deployment_table
+from slipway.reference.idle_table import idle_table
 
 _BLOCK = re.compile(r"<!-- made by `make reference`: (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _KINDS = {"gpu": "GPU", "cpu": "CPU", "neuron": "Neuron"}
@@ -57,7 +58,7 @@ def filled(page: str, root: Path) -> str:
 
     root: the project. Raises KeyError for a mark that names no table.
     """
-    tables = _TABLES | {"deployments": partial(deployment_table, root)}
+    tables = _TABLES | {"deployments": partial(deployment_table, root), "idle": partial(idle_table, root)}
 
     def block(found: re.Match[str]) -> str:
         lines = "\n".join(tables[found["name"]]())

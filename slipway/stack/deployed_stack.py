@@ -11,13 +11,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting import DESCRIPTION_PREFIX, ENDPOINT_LOGS, MACHINE_LOGS
+from llm_hosting import COMPONENT_ENDPOINT_SUFFIX, COMPONENT_LOGS, DESCRIPTION_PREFIX, ENDPOINT_LOGS, MACHINE_LOGS
 from llm_hosting.deployment.nearest import nearest
 from llm_hosting.stack_label import METADATA_KEY, ServiceLabel, StackLabel
 from slipway.shared.aws_clients import Clients, clients_in, local_cloud
 from slipway.shared.aws_errors import sentence
 
-_LOG_GROUP = re.compile(f"(?:{ENDPOINT_LOGS}|{MACHINE_LOGS})(.+)")
+_LOG_GROUP = re.compile(f"(?:{ENDPOINT_LOGS}|{COMPONENT_LOGS}|{MACHINE_LOGS})(.+)")
 
 
 class UnknownStackError(Exception):
@@ -71,15 +71,19 @@ class DeployedStack:
         return label
 
     @cached_property
-    def _metadata(self) -> dict[str, Any]:
+    def _summary(self) -> dict[str, Any]:
+        """The answer of GetTemplateSummary; empty if the stack's first change set was never executed."""
         try:
-            summary = self.clients("cloudformation").get_template_summary(StackName=self.stack_name)
+            answer: dict[str, Any] = self.clients("cloudformation").get_template_summary(StackName=self.stack_name)
         except ClientError as error:
-            # A stack whose first change set was never executed has no template.
             if error.response["Error"]["Code"] != "ValidationError":
                 raise
-            summary = {}
-        found: dict[str, Any] = json.loads(summary.get("Metadata", "{}"))
+            return {}
+        return answer
+
+    @property
+    def _metadata(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._summary.get("Metadata", "{}"))
         return found
 
     @property
@@ -147,8 +151,28 @@ class DeployedStack:
         return parameters.get("DeployEndpoint") != "false"
 
     @property
+    def component_name(self) -> str | None:
+        """The name of the inference component with the model; None = the endpoint itself has the model.
+
+        A stack that was never complete has no outputs, so its template tells.
+        """
+        if "EndpointName" in self.outputs:
+            return self.outputs.get("InferenceComponentName")
+        has_one = "AWS::SageMaker::InferenceComponent" in self._summary.get("ResourceTypes", [])
+        return self.unique_name if has_one else None
+
+    @property
+    def shares_endpoint(self) -> bool:
+        """Whether the model is a component on the endpoint of another stack."""
+        has_own = "EndpointName" in self.outputs or "AWS::SageMaker::Endpoint" in self.resources
+        return bool(self.component_name and not has_own and (self.outputs or self.component))
+
+    @property
     def endpoint_name(self) -> str:
-        return self.unique_name
+        if self.shares_endpoint and self.component:
+            return str(self.component["EndpointName"])
+        suffix = COMPONENT_ENDPOINT_SUFFIX if self.component_name else ""
+        return self.outputs.get("EndpointName") or f"{self.unique_name}{suffix}"
 
     @cached_property
     def resources(self) -> dict[str, list[str]]:
@@ -169,13 +193,14 @@ class DeployedStack:
     @cached_property
     def endpoint(self) -> dict[str, Any] | None:
         """The answer of SageMaker's DescribeEndpoint; None = the endpoint does not exist."""
-        try:
-            answer: dict[str, Any] = self.clients("sagemaker").describe_endpoint(EndpointName=self.endpoint_name)
-        except ClientError as error:
-            if "Could not find" in str(error):
-                return None
-            raise
-        return answer
+        return _found(lambda: self.clients("sagemaker").describe_endpoint(EndpointName=self.endpoint_name))
+
+    @cached_property
+    def component(self) -> dict[str, Any] | None:
+        """The answer of SageMaker's DescribeInferenceComponent; None = the component does not exist."""
+        if (name := self.component_name) is None:
+            return None
+        return _found(lambda: self.clients("sagemaker").describe_inference_component(InferenceComponentName=name))
 
     @cached_property
     def functions(self) -> list[dict[str, Any]]:
@@ -194,6 +219,16 @@ class DeployedStack:
     def bodies(self) -> list[str]:
         """The fields in which the engine takes a prompt, such as `inputs` and `messages`."""
         return list(json.loads(self.variables["REQUEST_SCHEMA"])["bodies"])
+
+
+def _found(describe: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the answer of a call to SageMaker; None = what it asks about does not exist."""
+    try:
+        return describe()
+    except ClientError as error:
+        if "Could not find" in str(error):
+            return None
+        raise
 
 
 def deployed_stacks(clients: Clients) -> Iterator[DeployedStack]:

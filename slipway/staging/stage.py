@@ -16,6 +16,7 @@ from llm_hosting.deployment.model import Deployment, Model
 from llm_hosting.deployment.paths import UnknownDeploymentError, find
 from llm_hosting.file_errors import why
 from slipway.shared.aws_errors import sentence
+from slipway.staging.adapters import complete_adapter, copy_adapter
 from slipway.staging.hub_errors import HubError
 from slipway.staging.hub_repository import HubRepository
 from slipway.staging.staging import StagingError, abandon, stage
@@ -25,27 +26,33 @@ from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_re
 from slipway.weights.source import BrokenWeightsError
 
 
-def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
-    """Stage the weights of a deployment, or abandon an unfinished staging.
+def run(
+    name: str, root: Path, folder: Path | None, *, give_up: bool, adapter: str | None = None, to: str | None = None
+) -> int:
+    """Stage the weights and adapters of a deployment, or abandon an unfinished staging.
 
-    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. Returns the exit
-    status: 0 if the prefix is complete (or abandoned), 1 after a problem, which was printed, 2 for an unknown
-    deployment.
+    root: the folder with `deployments/`. folder: for downloads; None = below the user's cache. adapter: stage only
+    this one; to: the prefix for an adapter on the Hub. Returns the exit status: 0 if everything is complete (or
+    abandoned), 1 after a problem, which was printed, 2 for an unknown deployment.
     """
     try:
         path = find(name, root / "deployments")
     except UnknownDeploymentError as error:
         print(error, file=sys.stderr)
         return 2
+    folder = folder or Path.home() / ".cache" / "slipway" / "staging"
     try:
         deployment = _at_its_commit(parsed(path), path)
-        prefix = _prefix(deployment, path)
-        if give_up:
-            abandon(prefix)
-        else:
-            repository = HubRepository(deployment.model.id, hub_token(deployment.model))
-            folder = folder or Path.home() / ".cache" / "slipway" / "staging"
-            stage(deployment, repository, prefix, folder)
+        in_s3 = [each for each, source in deployment.model.adapters.items() if source.startswith("s3://")]
+        if to and not adapter:
+            raise StagingError("--to is the prefix of one adapter: name that with --adapter.")
+        if adapter:
+            _stage_adapter(deployment, path, adapter, to, folder, give_up=give_up)
+            return 0
+        if deployment.model.weights or not in_s3:
+            _stage_weights(deployment, path, folder, give_up=give_up)
+        for each in () if give_up else in_s3:
+            _stage_adapter(deployment, path, each, None, folder, give_up=False)
         return 0
     except KeyboardInterrupt:
         print("\nstopped; the same command resumes it", file=sys.stderr, flush=True)
@@ -59,6 +66,47 @@ def run(name: str, root: Path, folder: Path | None, *, give_up: bool) -> int:
     except OSError as error:
         print(f"{error.filename or 'The disk'} can't be used: {why(error)}.", file=sys.stderr)
     return 1
+
+
+def _stage_weights(deployment: Deployment, path: Path, folder: Path, *, give_up: bool) -> None:
+    model = deployment.model
+    if not model.weights:
+        example = f"s3://my-bucket/{model.id.rpartition('/')[2].lower()}/"
+        raise StagingError(f"model.weights: {path} names no prefix to stage to; add one, such as {example}.")
+    prefix = _prefix(deployment, path, model.weights)
+    if give_up:
+        abandon(prefix)
+    else:
+        stage(deployment, HubRepository(model.id, hub_token(model)), prefix, folder)
+
+
+def _stage_adapter(
+    deployment: Deployment, path: Path, name: str, to: str | None, folder: Path, *, give_up: bool
+) -> None:
+    """Copy an adapter from the Hub to the prefix, or take the one in S3, and complete it there."""
+    field, source = f"model.adapters.{name}", deployment.model.adapters.get(name)
+    if source is None:
+        known = ", ".join(deployment.model.adapters) or "none"
+        raise StagingError(f"--adapter: {path} names no adapter {name!r}; it has {known}.")
+    is_in_s3 = source.startswith("s3://")
+    if is_in_s3 and to:
+        raise StagingError(f"--to: {field} is in S3 already ({source}); leave it out, or name the adapter's Hub id.")
+    if not is_in_s3 and not to:
+        raise StagingError(f"{field}: {source} is on the Hub; name its prefix, such as --to s3://my-bucket/{name}/.")
+    if to and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]+/([A-Za-z0-9_!.'()-]+/)+", to):
+        raise StagingError(f"--to: {to} is not a prefix; use this form: s3://my-bucket/{name}/.")
+    try:
+        prefix = _prefix(deployment, path, to or source)
+        if give_up:
+            abandon(prefix)
+            return
+        if not is_in_s3:
+            copy_adapter(deployment, source, hub_token(deployment.model), prefix, folder)
+        complete_adapter(name, prefix, folder)
+    except (PrefixError, StagingError) as error:
+        raise type(error)(str(error).replace("model.weights", field)) from None
+    if to:
+        print(f"Write it into {path}: {field}: {to}")
 
 
 def parsed(path: Path) -> Deployment:
@@ -78,12 +126,8 @@ def _at_its_commit(deployment: Deployment, path: Path) -> Deployment:
     return deployment.model_copy(update={"model": model})
 
 
-def _prefix(deployment: Deployment, path: Path) -> WeightsPrefix:
-    model = deployment.model
-    if not model.weights:
-        example = f"s3://my-bucket/{model.id.rpartition('/')[2].lower()}/"
-        raise StagingError(f"model.weights: {path} names no prefix to stage to; add one, such as {example}.")
-    bucket = model.weights.removeprefix("s3://").partition("/")[0]
+def _prefix(deployment: Deployment, path: Path, weights: str) -> WeightsPrefix:
+    bucket = weights.removeprefix("s3://").partition("/")[0]
     region = bucket_region(_s3(deployment.region or os.environ.get("AWS_REGION")), bucket)
     if deployment.region and region != deployment.region:
         raise StagingError(
@@ -92,7 +136,7 @@ def _prefix(deployment: Deployment, path: Path) -> WeightsPrefix:
         )
     if not deployment.region:
         print(f"{path} names no region: deploy it in {region}, where the bucket is.")
-    return WeightsPrefix(_s3(region), model.weights, model.weights_kms_key_arn)
+    return WeightsPrefix(_s3(region), weights, deployment.model.weights_kms_key_arn)
 
 
 def _s3(region: str | None) -> Any:

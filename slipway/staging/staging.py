@@ -24,7 +24,7 @@ _COMMIT = re.compile("[0-9a-f]{40}")
 
 
 @dataclass
-class _AtCommit:
+class AtCommit:
     """The files of a commit, as the checks of weights read them."""
 
     repository: HubRepository
@@ -66,7 +66,7 @@ def stage(deployment: Deployment, repository: HubRepository, prefix: WeightsPref
     repository.demand_access()
     with _locked(folder / model.id.replace("/", "--") / commit) as downloads:
         if manifest is None:
-            source = _AtCommit(repository, commit)
+            source = AtCommit(repository, commit)
             demand_whole(source, {file.path: file.size for file in files}, [file.path for file in listed])
         manifest, tasks = _begin(prefix, manifest, files, visible, model, commit)
         manifest = _upload(repository, prefix, manifest, tasks, visible, downloads)

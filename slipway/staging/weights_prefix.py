@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 from xml.etree.ElementTree import ParseError
 
 from botocore.exceptions import ClientError
@@ -56,6 +58,29 @@ class WeightsPrefix:
         except ValidationError:
             raise PrefixError(f"{self.manifest_uri} is not a manifest that this version reads; move it away.") from None
 
+    def put(self, uri: str, body: IO[bytes], content_type: str) -> bool:
+        """Write an object of the same bucket, unless one is there already. Returns whether it is new."""
+        request = {"Bucket": self.bucket, "Key": uri.removeprefix(f"s3://{self.bucket}/"), "ContentType": content_type}
+        try:
+            self._s3.put_object(**request, Body=body, IfNoneMatch="*", ChecksumAlgorithm="SHA256", **self._encryption)
+        except ClientError as error:
+            if _code(error) not in ("PreconditionFailed", "ConditionalRequestConflict"):
+                raise
+            return False
+        return True
+
+    def holds(self, uri: str) -> bool:
+        """Whether the same bucket has an object."""
+        key = uri.removeprefix(f"s3://{self.bucket}/")
+        # A caller without permission to list gets 403 from HeadObject, not 404.
+        listed = self._s3.list_objects_v2(Bucket=self.bucket, Prefix=key, MaxKeys=1).get("Contents", [])
+        return any(each["Key"] == key for each in listed)
+
+    def open(self, uri: str) -> IO[bytes]:
+        """Return the content of an object of the same bucket."""
+        body: IO[bytes] = self._s3.get_object(Bucket=self.bucket, Key=uri.removeprefix(f"s3://{self.bucket}/"))["Body"]
+        return body
+
     def write(self, manifest: Manifest, *, first: bool = False) -> None:
         """Write the manifest. first: raise PrefixError if one exists already."""
         condition = {"IfNoneMatch": "*"} if first else {}
@@ -86,6 +111,11 @@ class WeightsPrefix:
         part = f"bytes={start}-{start + size - 1}"
         body: bytes = self._s3.get_object(Bucket=self.bucket, Key=self.key(path), Range=part)["Body"].read()
         return body
+
+    def download(self, path: str, target: Path) -> None:
+        """Write a whole object into a file."""
+        with target.open("wb") as file:
+            shutil.copyfileobj(self.open(f"{self.weights}{path}"), file)
 
     def key(self, path: str) -> str:
         """The object's key."""

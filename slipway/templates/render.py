@@ -51,6 +51,9 @@ def run(name: str, root: Path, folder: Path, code: Code = "inline") -> int:
 
 def _resolution(path: Path, root: Path) -> Resolution:
     resolution, findings = load(path, handler_names(root))
+    if shared := resolution.deployment.shared:
+        problem = f"hosting.endpoint: 'shared/{shared.name}' is a stack of one account and region"
+        raise DeploymentError(path, [f"{problem}; deploy the two with `slipway deploy`."])
     print(*describe(stack_name(path), resolution, findings), sep="\n", file=sys.stderr)
     if region := resolution.deployment.region:
         print(f"  region    {region} is for `cdk deploy`: this template is for every region", file=sys.stderr)

@@ -35,7 +35,7 @@ def demand_whole(source: Source, files: Mapping[str, int], left_out: Collection[
     """
     weights = demand_all_files(source, files, left_out)
     if "config.json" in files and not any(path.endswith(".gguf") for path in weights):
-        _json(source, "config.json", files["config.json"])
+        json_object(source, "config.json", files["config.json"])
     side_by_side = ThreadPoolExecutor(_AT_ONCE)
     try:
         for _ in side_by_side.map(lambda path: demand_whole_file(source, path, files[path]), weights):
@@ -99,7 +99,7 @@ def _weights(files: Mapping[str, int]) -> list[str]:
 
 def _listed(source: Source, index: str, size: int) -> tuple[set[str], float]:
     """The paths of the files that an index lists, and its sum of the sizes in bytes; 0 = it does not say."""
-    content = _json(source, index, size)
+    content = json_object(source, index, size)
     names, metadata = content.get("weight_map"), content.get("metadata")
     if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):
         raise broken(source, index, "it names no files")
@@ -109,7 +109,8 @@ def _listed(source: Source, index: str, size: int) -> tuple[set[str], float]:
     return listed, total if isinstance(total, int | float) and total > 0 else 0
 
 
-def _json(source: Source, path: str, size: int) -> dict[str, Any]:
+def json_object(source: Source, path: str, size: int) -> dict[str, Any]:
+    """Read a file that holds a JSON object. Raises BrokenWeightsError, and the errors of `read`."""
     if size > _LONGEST_INDEX_IN_BYTES:
         raise broken(source, path, f"it has {size:,} bytes, too many for a file of settings")
     text = source.read(path, 0, size) if size else b""

@@ -24,7 +24,10 @@ VERSION = "llm_hosting.installed_version"
 FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the catalog as data
 FACTS = {VERSION, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
-READERS = {f"llm_hosting.deployment.{name}" for name in ("file", "lock_file", "overlay", "paths", "yaml_file")}
+READERS = {
+    f"llm_hosting.deployment.{name}"
+    for name in ("endpoint_file", "file", "lock_file", "overlay", "paths", "tenants", "yaml_file")
+}
 PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
 JUDGES = {*FACTS, *READERS, *PLACES, "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
@@ -35,7 +38,11 @@ CONSTRUCTS = {
     *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
 }
 # The functions write these rows and keys; the operator's verbs read them.
-ROWS = {f"inference_api.{name}" for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row")}
+ROWS = {
+    f"inference_api.{name}"
+    for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row", "wake.row")
+}
+STATES = "inference_api.shared.model_states"
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
     VERSION: set(),
@@ -54,9 +61,10 @@ ALLOWED: dict[str, set[str]] = {
     "llm_hosting.service": {*CDK, *API_FACTS, *CONSTRUCTS, *JUDGES},
     "slipway_stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED, "llm_hosting.service"},
     "inference_api.shared.error_codes": set(),
-    **{name: {"inference_api", *ROWS} for name in ROWS},
-    "inference_api": {"botocore", "inference_api.shared.error_codes", *ROWS},
-    "inference_api.handlers": {"botocore", "inference_api", *ROWS},
+    STATES: set(),
+    **{name: {"inference_api", STATES, *ROWS} for name in ROWS},
+    "inference_api": {"botocore", "inference_api.shared.error_codes", STATES, *ROWS},
+    "inference_api.handlers": {"botocore", "inference_api", STATES, *ROWS},
     "local_cloud": {"boto3", "botocore", *PLACES, *FILES, APP, "llm_hosting.file_errors"},
     "slipway": {
         *("boto3", "botocore", "local_cloud", "llm_hosting.playground"),
@@ -66,6 +74,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm_hosting",
         *(*CDK, "slipway_stacks", "llm_hosting.service"),  # for `from slipway import ...`, and for `render`
         "inference_api.shared.error_codes",
+        STATES,
         *ROWS,
     },
     "llm_hosting.playground": set(),
@@ -315,7 +324,8 @@ def test_machines_have_the_tags_by_which_the_functions_find_them() -> None:
 
 def test_the_functions_get_exactly_the_environment_they_read() -> None:
     names = (
-        *("api.function_environment", "api.key_usage", "endpoint.hosted_model", "jobs.store"),
+        *("api.function_environment", "api.key_usage", "endpoint.components.endpoint", "endpoint.hosted_model"),
+        *("endpoint.components.inference_component", "jobs.store"),
         *("hosting.realtime_hosting", "hosting.async_hosting", "hosting.ec2_hosting"),
     )
     given = {variable for name in names for variable in variables_given(tree_of(f"llm_hosting.{name}"))}

@@ -13,6 +13,9 @@ from inference_api.jobs.state.job import SHOWN, Job, Output
 from inference_api.shared.job_times import JobTimes
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.recommendation import alternatives
+from llm_hosting.resolution import resolve
+from llm_hosting.resolution.estimates import start_in_seconds, wake_in_seconds
+from llm_hosting.resolution.idle import COPY_STAYS_IN_MINUTES, EMPTY_INSTANCE_STAYS_IN_MINUTES
 from support.repository import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -51,6 +54,23 @@ def test_the_memory_of_accelerators_is_as_drawn() -> None:
         missing, fitting = needed - each.figures.memory_in_gb, each.requests or 0
         result = f"{missing:.1f} GB are missing" if each.problems else f"{fitting:,.0f} requests at once"
         assert f"{each.figures.memory_in_gb:g} GB: {result}" in words, each.instance.type
+
+
+def test_a_wake_is_as_drawn() -> None:
+    settings = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge", "idle": "zero"}}
+    placement = resolve(Deployment.model_validate(settings)).placements[0]
+    wake, start = wake_in_seconds(placement).likely, start_in_seconds(placement).likely
+    assert wake
+    assert start
+    words = texts("wake.svg")
+    assert words >= {
+        f"after ~ {wake / 60:.0f} min",
+        f"~ {(wake - start) / 60:.0f} min",
+        f"~ {start / 60:.0f} min",
+        f"{COPY_STAYS_IN_MINUTES} min later",
+        f"{EMPTY_INSTANCE_STAYS_IN_MINUTES} min later",
+        ": the model is starting",
+    }, "redraw docs/pictures/wake.svg"
 
 
 def texts(name: str) -> set[str]:

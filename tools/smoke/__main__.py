@@ -23,10 +23,10 @@ from tools.smoke import questions
 from tools.smoke.local import LOOK_INTERVAL_IN_SECONDS, local_account
 from tools.smoke.questions import asked, calling_while_it_starts
 from tools.smoke.report import AwsAnswer, page
-from tools.smoke.trial import ASYNC, NAMES, REALTIME, TimeIsUpError, Trial
+from tools.smoke.trial import NAMES, TimeIsUpError, Trial
 
 _HOURS = 2
-_MOST_INSTANCES = 4  # two endpoints, each with an old and a new instance during an update
+_MOST_INSTANCES = 5  # two of the three endpoints have an old and a new instance during an update
 _TYPE = "ml.m5.xlarge"
 _LOOK_INTERVAL_IN_SECONDS = 10
 
@@ -84,7 +84,7 @@ def may_spend(where: str, *, sure: bool) -> bool:
     price = instances()[_TYPE].usd_per_hour or 0
     most = price * _MOST_INSTANCES * (_HOURS + 0.5)  # destroying takes time too
     print(
-        f"Two endpoints on {_TYPE} in {where}, for an hour or so: about {price * 2:.2f} USD, and at most\n"
+        f"Three endpoints on {_TYPE} in {where}, for an hour or so: about {price * len(NAMES):.2f} USD, and at most\n"
         f"{most:.2f} USD, as everything is destroyed after {_HOURS} hours (from third-party prices, never a bill).\n"
         "If this command is killed, destroy them yourself: `slipway list` shows them."
     )
@@ -131,7 +131,7 @@ def place_of(error: Exception) -> str:
 
 
 def _life(trial: Trial) -> Iterator[AwsAnswer]:
-    print("deploying both", flush=True)
+    print("deploying all", flush=True)
     started = time.monotonic()
     with calling_while_it_starts(trial) as early:
         status = trial.deploy(*NAMES)
@@ -154,6 +154,8 @@ def _life(trial: Trial) -> Iterator[AwsAnswer]:
     ):
         print(f"asking: {question.__name__.replace('_', ' ')}", flush=True)
         yield asked(question, trial)
+    print("asking: component at zero", flush=True)
+    yield from questions.component_at_zero(trial)
     print("asking: rollback", flush=True)
     yield from questions.rollback(trial)
     yield from _verified(trial, "after the updates")
@@ -161,7 +163,7 @@ def _life(trial: Trial) -> Iterator[AwsAnswer]:
 
 
 def _verified(trial: Trial, when: str) -> Iterator[AwsAnswer]:
-    for name in (REALTIME, ASYNC):
+    for name in NAMES:
         bad = [check for check in checks_of(trial.stack(name), timeout=trial.seconds_left(1800)) if not check.good]
         seen = "; ".join(f"{check.name}: {check.seen}" for check in bad) or "yes"
         yield AwsAnswer(f"Does verify find {name} good {when}?", "yes", seen, not bad)

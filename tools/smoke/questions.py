@@ -1,4 +1,4 @@
-"""Questions that only AWS can answer, asked of the two running deployments."""
+"""Questions that only AWS can answer, asked of the running deployments."""
 
 import json
 import threading
@@ -11,14 +11,16 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from slipway.hosting.component import is_changing
 from slipway.hosting.endpoint import configuration
+from slipway.hosting.hosting import hosting_of
 from slipway.operations.last_failure import last_failure
 from slipway.operations.logs import ACCESS, log_groups
 from slipway.stack.api import DeployedApi
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
 from slipway.stack.prompt import request_body
 from tools.smoke.report import AwsAnswer
-from tools.smoke.trial import ASYNC, REALTIME, Trial
+from tools.smoke.trial import ASYNC, NAMES, REALTIME, ZERO, Trial
 
 _WAIT_IN_SECONDS = 1800
 Question = Callable[[Trial], AwsAnswer]
@@ -212,6 +214,32 @@ def waking(trial: Trial) -> AwsAnswer:
     )
 
 
+def component_at_zero(trial: Trial) -> list[AwsAnswer]:
+    """Take a component to zero copies, wait until no instance is left, and wake it by a job."""
+    stack = trial.stack(ZERO)
+    sagemaker, name = stack.clients("sagemaker"), stack.component_name
+    sagemaker.update_inference_component_runtime_config(
+        InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 0}
+    )
+    trial.wait(lambda: None if is_changing(trial.stack(ZERO).component) else True, _WAIT_IN_SECONDS)
+    at_rest = time.monotonic()
+    empty = trial.wait(lambda: None if _count(trial.stack(ZERO).endpoint or {}) else True, _WAIT_IN_SECONDS)
+    gone = f"{time.monotonic() - at_rest:.0f} s after the last copy" if empty else "there is one after half an hour"
+    started = time.monotonic()
+    _, job = _run_job(trial, ZERO)
+    took = f"{job['status']} after {time.monotonic() - started:.0f} s"
+    wakes = hosting_of(trial.stack(ZERO)).state()["wakes"]
+    return [
+        AwsAnswer("When does an instance without a copy end?", "about 10 minutes later", gone, bool(empty)),
+        AwsAnswer(
+            "How long does a job take that wakes a component?",
+            "it succeeds, by one wake",
+            f"{took}; wakes today: {wakes['today']}, the last took {wakes['usual_seconds']} s",
+            job["status"] == "succeeded" and wakes["today"] == 1,
+        ),
+    ]
+
+
 def rollback(trial: Trial) -> list[AwsAnswer]:
     """Set off an alarm during an update, then update again."""
     stack = trial.stack(REALTIME)
@@ -247,7 +275,7 @@ def metrics_of_alarms(trial: Trial) -> AwsAnswer:
     """List the alarms whose metric does not exist: such an alarm never goes off."""
     stack = trial.stack(ASYNC)
     cloudwatch, missing, count = stack.clients("cloudwatch"), set(), 0
-    for name in (REALTIME, ASYNC):
+    for name in NAMES:
         names = trial.stack(name).resources["AWS::CloudWatch::Alarm"]
         for page in cloudwatch.get_paginator("describe_alarms").paginate(AlarmNames=names[:100]):
             for alarm in page["MetricAlarms"]:

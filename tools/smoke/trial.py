@@ -1,4 +1,4 @@
-"""Deploys, updates, destroys and purges the two deployments, and proves that nothing is left."""
+"""Deploys, updates, destroys and purges the deployments, and proves that nothing is left."""
 
 import contextlib
 import os
@@ -12,14 +12,15 @@ from typing import Any, TypeVar
 import yaml
 from botocore.exceptions import ClientError
 
+from slipway.hosting.component import is_changing
 from slipway.leftovers.purge import purge
 from slipway.leftovers.search import find
 from slipway.shared.aws_clients import Clients
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, find_stack
 
 ROOT = Path(__file__).parents[2]
-REALTIME, ASYNC = "slipway-smoke", "slipway-smoke-async"
-NAMES = (REALTIME, ASYNC)
+REALTIME, ASYNC, ZERO = "slipway-smoke", "slipway-smoke-async", "slipway-smoke-zero"
+NAMES = (REALTIME, ASYNC, ZERO)
 _ATTEMPTS_TO_DESTROY = 3
 _HOUR_IN_SECONDS = 3600
 _BUSY = ("Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting")
@@ -27,6 +28,7 @@ _DESCRIBED_BY = {
     "EndpointName": "describe_endpoint",
     "EndpointConfigName": "describe_endpoint_config",
     "ModelName": "describe_model",
+    "InferenceComponentName": "describe_inference_component",
 }
 T = TypeVar("T")
 
@@ -37,7 +39,7 @@ class TimeIsUpError(Exception):
 
 @dataclass
 class Trial:
-    """The two deployments in one region.
+    """The deployments in one region.
 
     folder: for its own files. ends_at: on the monotonic clock. look_interval: seconds between two looks at AWS. seen:
     resources of SageMaker that the deployments have used, as pairs such as ("ModelName", name).
@@ -56,7 +58,7 @@ class Trial:
 
     def deploy(self, *names: str, turn: int = 0) -> int:
         """Run `cdk deploy`; returns its exit status. turn: a new number makes an update with new instances."""
-        options = ("--concurrency", "2", "--require-approval", "never")
+        options = ("--concurrency", str(len(NAMES)), "--require-approval", "never")
         try:
             return self._cdk(
                 "deploy", *options, names=names, turn=turn, seconds=self.seconds_left(2 * _HOUR_IN_SECONDS)
@@ -67,7 +69,7 @@ class Trial:
             self._note(names)
 
     def destroy(self) -> None:
-        """Destroy both stacks, however long it takes, and repeat while SageMaker is busy."""
+        """Destroy all stacks, however long it takes, and repeat while SageMaker is busy."""
         for _ in range(_ATTEMPTS_TO_DESTROY):
             for name in self.there():
                 self._wait_until_idle(name)
@@ -131,18 +133,23 @@ class Trial:
     def _note(self, names: Iterable[str]) -> None:
         for name in names:
             with contextlib.suppress(UnknownStackError):
-                if endpoint := self.stack(name).endpoint:
+                stack = self.stack(name)
+                if component := stack.component:
+                    self.seen |= {("InferenceComponentName", component["InferenceComponentName"])}
+                    self.seen |= {("ModelName", component["Specification"]["ModelName"])}
+                if endpoint := stack.endpoint:
                     # Names are read from descriptions, because ARNs hold them in lower case.
                     config = self.clients("sagemaker").describe_endpoint_config(
                         EndpointConfigName=endpoint["EndpointConfigName"]
                     )
                     self.seen |= {(member, endpoint[member]) for member in ("EndpointName", "EndpointConfigName")}
-                    self.seen |= {("ModelName", variant["ModelName"]) for variant in config["ProductionVariants"]}
+                    variants = config["ProductionVariants"]
+                    self.seen |= {("ModelName", each["ModelName"]) for each in variants if "ModelName" in each}
 
     def _wait_until_idle(self, name: str) -> None:
-        """Wait while SageMaker would refuse to delete the endpoint."""
+        """Wait while SageMaker would refuse to delete the endpoint or its component."""
         with contextlib.suppress(UnknownStackError):
-            while is_busy(self.stack(name).endpoint):
+            while is_busy((stack := self.stack(name)).endpoint) or is_changing(stack.component):
                 time.sleep(self.look_interval)
 
     def _cdk(self, *command: str, names: Sequence[str], turn: int = 0, seconds: float | None = None) -> int:

@@ -44,7 +44,8 @@ def _of_functions(resources: Resources) -> Iterator[tuple[str, ModelNames]]:
         variables = variables.get("Variables", {}) if isinstance(variables, dict) else {}
         if isinstance(variables, dict) and variables.get("OPENAI_ROUTES"):
             facts = _facts(variables.get("OPENAI_FACTS"))
-            names = [variables.get("MODEL_ID"), *facts.get("names", [])]
+            adapters = str(variables.get("ADAPTERS") or "").split(",")
+            names = [variables.get("MODEL_ID"), *facts.get("names", []), *filter(None, adapters)]
             known = frozenset(name for name in names if isinstance(name, str))
             yield each.logical_id, ModelNames(known, bool(facts.get("any_model")))
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from llm_hosting import ACCOUNT_SETTINGS, STAGING_PREFIX
+from llm_hosting import ACCOUNT_SETTINGS, ENDPOINT_PREFIX, STAGING_PREFIX
 from llm_hosting.cdk_app import CdkAppError, cdk_app, settings_of
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
 from llm_hosting.file_errors import why
@@ -86,8 +86,8 @@ def _own_packages(root: Path) -> Iterator[str]:
 
 def _in_context(name: str, root: Path) -> dict[str, str]:
     """The context from which `create_app` makes the stack; empty for a stack of the app's own."""
-    is_ours = name == ACCOUNT_SETTINGS or name.startswith(STAGING_PREFIX) or _file(name, root) is not None
-    return {"deployment": name} if is_ours else {}
+    is_ours = name == ACCOUNT_SETTINGS or name.startswith((STAGING_PREFIX, ENDPOINT_PREFIX))
+    return {"deployment": name} if is_ours or _file(name, root) is not None else {}
 
 
 def _reason(said: str) -> str:

@@ -34,3 +34,8 @@ def logical_id_in(name: str) -> str:
 def text_of(value: Any) -> str:
     """The JSON text of a value, with sorted keys: equal values have equal texts."""
     return json.dumps(value, sort_keys=True, default=lambda _: "AWS::NoValue")
+
+
+def number(value: Any) -> int | None:
+    """Return a whole number of a resolved template, which holds it as text; None if it is none."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else None

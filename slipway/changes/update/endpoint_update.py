@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from slipway.changes.template.resources import Resource, Resources, values_at
-from slipway.changes.template.values import as_list, logical_id_in, shown
+from slipway.changes.template.values import as_list, logical_id_in, number, shown
 from slipway.changes.update.price import usd_per_hour, usd_per_instance
 from slipway.changes.update.replacement import Update
+from slipway.changes.update.rollout import Rollout, rollout_of
 
 _ENDPOINT, _TARGET = "AWS::SageMaker::Endpoint", "AWS::ApplicationAutoScaling::ScalableTarget"
 _OF_UPDATES = ("DeploymentConfig", "ExcludeRetainedVariantProperties", "RetainAllVariantProperties")
-_MINUTE = 60
 
 
 class Effect(NamedTuple):
@@ -28,12 +28,14 @@ class _Variant:
     """A production variant.
 
     types: instance types, best first. least, most: instances; None if only AWS knows. is_scaled: by a scalable target.
+    is_managed: SageMaker itself runs the instances that inference components need.
     """
 
     types: tuple[str, ...]
     least: int | None
     most: int | None
     is_scaled: bool
+    is_managed: bool = False
 
     def __str__(self) -> str:
         counts = [str(each) for each in dict.fromkeys((self.least, self.most)) if each is not None]
@@ -56,8 +58,10 @@ def endpoint_updates(
         before, after = _variants(old[name], old), _variants(new[name], new)
         changed = {each.path[0] for each in updates[name].differences if each.path} if name in updates else set()
         if "EndpointConfigName" in changed:
-            refusals = list(_refusals(name, old, new, before, after))
-            said = _beside(name, old, new, before, after) + _minutes(new[name], start_in_seconds)
+            refusals = [*_refusals(name, old, new, before, after), *_batch_refusal(name, before, new[name])]
+            rollout = rollout_of(new[name])
+            most = max((each.most or 1 for each in after.values()), default=1)
+            said = _beside(name, old, new, before, after, rollout) + rollout.minutes(most, start_in_seconds)
             yield from refusals or [Effect(name, "new-instances", "EndpointConfigName", said)]
         elif alone := [each for each in _OF_UPDATES if each in changed]:
             # API reference of UpdateEndpoint: "To update an endpoint, you must create a new EndpointConfig."
@@ -89,11 +93,31 @@ def _refusals(
         yield Effect(name, "refused", "AsyncInferenceConfig", said)
 
 
-def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Variant], after: dict[str, _Variant]) -> str:
+def _batch_refusal(name: str, before: dict[str, _Variant], endpoint: Resource) -> Iterator[Effect]:
+    rollout = rollout_of(endpoint)
+    for each in before.values():
+        wrong = [count for count in (each.least, each.most) if count and not rollout.takes(count)]
+        if wrong:
+            said = (
+                f"batches of {rollout.batch} are not 5 to 50 % of the {wrong[0]} instance(s) that may run now, which "
+                "SageMaker asks for; deploy the new number with rollout: all-at-once first"
+            )
+            yield Effect(name, "refused", "DeploymentConfig", said)
+
+
+def _beside(
+    name: str, old: Resources, new: Resources, before: dict[str, _Variant], after: dict[str, _Variant], rollout: Rollout
+) -> str:
     """The instances, quotas and price while old and new instances run side by side."""
     if not before or not after:
         return "new instances start beside those that run"
-    said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {', '.join(_quotas(before, after))}"
+    if rollout.batch:
+        return _in_batches(before, after, rollout.batch)
+    said = f"{_sum(after)} beside {_sum(before)}, quotas for both: {_quotas(before, after)}"
+    if any(each.is_managed and not each.least for each in after.values()):
+        said += "; at zero the update starts an instance, which bills until SageMaker releases it"
+    if rollout.share:
+        said += f"; the new ones get {rollout.share} % of the requests first"
     prices = [usd_per_hour(each, {}) for each in _configurations(name, old, new)]
     dearest = [each.most_usd_per_hour for variants in (before, after) for each in variants.values()]
     if None in prices or None in dearest:
@@ -103,36 +127,38 @@ def _beside(name: str, old: Resources, new: Resources, before: dict[str, _Varian
     return f"{said}; about {price} USD an hour while both run"
 
 
+def _in_batches(before: dict[str, _Variant], after: dict[str, _Variant], batch: int) -> str:
+    """The instances, quotas and price while a batch of new instances runs beside those that it replaces."""
+    new = {kind for each in after.values() for kind in each.types}
+    needed: dict[str, int] = {}
+    for each in (*before.values(), *after.values()):
+        for kind in each.types:
+            most = (each.most or 1) + (batch if kind in new else 0)
+            needed[kind] = max(needed.get(kind, 0), most)
+    said = f"{_sum(after)} in place of {_sum(before)}, {batch} at a time, quotas for a batch more: {_shown(needed)}"
+    spare = [usd_per_instance(kind) for kind in new]
+    if None in spare:
+        return f"{said}; the catalog lacks the price of one of them"
+    dearest = max(price for price in spare if price is not None)
+    return f"{said}; about {batch * dearest:.2f} USD an hour more meanwhile"
+
+
 def _sum(variants: dict[str, _Variant]) -> str:
     return " and ".join(map(str, variants.values()))
 
 
-def _quotas(before: dict[str, _Variant], after: dict[str, _Variant]) -> list[str]:
+def _quotas(before: dict[str, _Variant], after: dict[str, _Variant]) -> str:
     """The quota of each instance type: the most instances of it that may run at once."""
     needed: dict[str, int] = {}
     for variants in (before, after):
         for each in variants.values():
             for kind in each.types:
                 needed[kind] = needed.get(kind, 0) + (each.most or 1)
-    return [f"{number} of '{kind} for endpoint usage'" for kind, number in needed.items()]
+    return _shown(needed)
 
 
-def _minutes(endpoint: Resource, start_in_seconds: float | None) -> str:
-    policy = ["DeploymentConfig", "BlueGreenUpdatePolicy"]
-    watched = _number(next(iter(values_at(endpoint.properties, [*policy, "TerminationWaitInSeconds"])), None))
-    longest = _number(next(iter(values_at(endpoint.properties, [*policy, "MaximumExecutionTimeoutInSeconds"])), None))
-    said = []
-    if start_in_seconds is not None:
-        said.append(f"about {_rounded(start_in_seconds + (watched or 0))} minutes")
-        if watched:
-            said[-1] += f", the last {_rounded(watched)} of them under watch"
-    if longest:
-        said.append(f"at most {_rounded(longest)} minutes")
-    return f"; {', '.join(said)}" if said else ""
-
-
-def _rounded(seconds: float) -> int:
-    return max(1, round(seconds / _MINUTE))
+def _shown(quotas: dict[str, int]) -> str:
+    return ", ".join(f"{count} of '{kind} for endpoint usage'" for kind, count in quotas.items())
 
 
 def _most(name: str, before: dict[str, _Variant], after: dict[str, _Variant]) -> Iterator[Effect]:
@@ -176,12 +202,11 @@ def _variants(endpoint: Resource, resources: Resources) -> dict[str, _Variant]:
 def _variant(properties: dict[str, Any], target: Resource | None) -> _Variant:
     pools = values_at(properties, ["InstancePools", "*", "InstanceType"])
     types = tuple(map(shown, pools or as_list(properties.get("InstanceType", []))))
-    count = _number(properties.get("InitialInstanceCount"))
+    if managed := properties.get("ManagedInstanceScaling"):
+        least, most = (number(managed.get(each)) for each in ("MinInstanceCount", "MaxInstanceCount"))
+        return _Variant(types, least, most, is_scaled=False, is_managed=True)
+    count = number(properties.get("InitialInstanceCount"))
     if target is None:
         return _Variant(types, count, count, is_scaled=False)
-    least, most = (_number(target.properties.get(each)) for each in ("MinCapacity", "MaxCapacity"))
+    least, most = (number(target.properties.get(each)) for each in ("MinCapacity", "MaxCapacity"))
     return _Variant(types, least, most, is_scaled=True)
-
-
-def _number(value: Any) -> int | None:
-    return int(value) if isinstance(value, str) and value.isdecimal() else None

@@ -15,10 +15,12 @@ NEW = "(new)"
 MAYBE_NEW = "(maybe new)"
 
 # Properties that CloudFormation refuses to change although the schemas do not say so; "" = any property.
-# Source: "Updates are not supported" on the types' pages of CloudFormation's template reference.
+# Source: "Updates are not supported" on the pages of the types in the template reference, and the API reference of
+# UpdateInferenceComponent, which takes neither endpoint nor variant.
 _FIXED = {
     "AWS::CloudFormation::WaitCondition": ("",),
     "AWS::DynamoDB::Table": ("LocalSecondaryIndexes",),
+    "AWS::SageMaker::InferenceComponent": ("EndpointName", "VariantName"),
 }
 
 # Attributes that an update in place changes, by type: the property that changes, the attribute that follows it.

@@ -9,6 +9,10 @@ from typing import Any
 Path = tuple[str, ...]
 _MOST_TYPES = "us-east-1"  # the region with the most resource types
 
+# Names that the schemas do not mark as create-only. Source: the API reference of CreateInferenceComponent: "A unique
+# name to assign to the inference component."
+_NAMED = {"AWS::SageMaker::InferenceComponent": "InferenceComponentName"}
+
 
 class Schema:
     """What CloudFormation says about the properties of one resource type."""
@@ -38,6 +42,8 @@ class Schema:
         identity = [_path(each) for each in self.content.get("primaryIdentifier", [])]
         if identity and not any(each in self.read_only for each in identity):
             return [path[0] for path in identity]
+        if resource_type in _NAMED:
+            return [_NAMED[resource_type]]
         noun = resource_type.split("::")[-1]
         own = [path[0] for path in self.create_only if len(path) == 1 and _names(path[0], noun)]
         return sorted(own, key=len)[-1:]

@@ -8,7 +8,8 @@ from slipway.cli.parser import Verbs
 
 def add(verbs: Verbs) -> None:
     text = "remove the stack, and see that nothing bills any more"
-    verb = add_verb_for_stack(verbs, "destroy", text, run, "qwen3-4b", more="shows what goes and what stays, and asks")
+    more = "shows what goes and what stays, and asks"
+    verb = add_verb_for_stack(verbs, "destroy", text, run, "qwen3-4b", more=more, or_endpoint=True)
     verb.add_argument("--yes", action="store_true", help="destroy without asking")
 
 

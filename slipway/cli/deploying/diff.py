@@ -13,7 +13,7 @@ def add(verbs: Verbs) -> None:
     more = "exit status 1 if a change must be acknowledged"
     text, example = "show what the next deploy changes", "qwen3-4b --against main"
     verb = add_verb(verbs, "diff", text, run, example, more=more)
-    verb.add_argument("deployment", help=f"{FILE}, or another stack of the app")
+    verb.add_argument("deployment", help=f"{FILE}, endpoints/NAME, or another stack of the app")
     against = "a git ref, a template file, or `stack` for the deployed stack (default HEAD)"
     verb.add_argument("--against", default="HEAD", metavar="WHAT", help=against)
     verb.add_argument("--region", help=REGION)
@@ -27,8 +27,9 @@ def add(verbs: Verbs) -> None:
 
 
 def run(given: Namespace) -> int:
+    from llm_hosting.deployment.endpoint_file import endpoint_stack
     from slipway.templates import diff
 
     form = "json" if given.json else "markdown" if given.markdown else "text"
     options = diff.DiffOptions(given.against, given.region, given.accepted, form, given.python)
-    return diff.run(given.deployment, given.project, options)
+    return diff.run(endpoint_stack(given.deployment, given.project), given.project, options)

@@ -8,7 +8,7 @@ from slipway.cli.parser import Verbs
 
 def add(verbs: Verbs) -> None:
     text, more = "test that a deploy or update worked", "calls the model and runs a job; exit status 1 if a test fails"
-    verb = add_verb_for_stack(verbs, "verify", text, run, "qwen3-4b", more=more)
+    verb = add_verb_for_stack(verbs, "verify", text, run, "qwen3-4b", more=more, or_endpoint=True)
     verb.add_argument("--timeout", type=seconds, default=1800, help=TIMEOUT)
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 

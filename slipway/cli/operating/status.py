@@ -8,7 +8,7 @@ from slipway.cli.parser import Verbs
 
 def add(verbs: Verbs) -> None:
     text = "show state, cost, queue, jobs, alarms and last failure"
-    verb = add_verb_for_stack(verbs, "status", text, run, "qwen3-4b")
+    verb = add_verb_for_stack(verbs, "status", text, run, "qwen3-4b", or_endpoint=True)
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 

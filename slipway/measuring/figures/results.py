@@ -64,7 +64,8 @@ class Load:
 class Start:
     """A measured start. `zero`: the start of a sleeping endpoint or machine, by its first request.
 
-    parts: seconds of `capacity`, `image`, `weights`, `load` and `first_answer`, as far as they are known.
+    parts: seconds of `capacity`, `image`, `weights`, `load`, `first_answer` or `first_token`, as far as they are
+    known.
     """
 
     kind: Literal["zero", "deploy"]

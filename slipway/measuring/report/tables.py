@@ -21,6 +21,7 @@ _PARTS = {
     "weights": "weights",
     "load": "loading the model",
     "first_answer": "first answer",
+    "first_token": "first token",
 }
 
 

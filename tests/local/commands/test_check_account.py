@@ -21,6 +21,7 @@ from slipway.account.findings import add_account_findings
 from slipway.checking.check import check as check_file
 from support.repository import ROOT
 from support.stacks.small_stacks import statement
+from support.stand_ins.adapters import adapter_files
 from support.stand_ins.hub_models import safetensors
 
 REGION, BUCKET = "eu-north-1", "checked-weights"
@@ -153,6 +154,34 @@ def put_weights(cloud: LocalCloud, folder: str, files: dict[str, bytes]) -> dict
     for path, body in files.items():
         s3.put_object(Bucket=BUCKET, Key=f"{folder}/{path}", Body=body)
     return {"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/{folder}/"}
+
+
+LEGAL = {f"legal/{path}": body for path, body in adapter_files().items()}
+
+
+@pytest.mark.usefixtures("prepared")
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "holds no objects; copy the adapter there, and run `slipway stage asked`."),
+        ({"legal/adapter_config.json": b"{}"}, "lacks adapter_model.safetensors of a LoRA adapter"),
+        (LEGAL, "/legal.tar.gz, which SageMaker loads, is missing; run `slipway stage asked`."),
+        (LEGAL | {"legal.tar.gz": b"packed"}, None),
+    ],
+)
+def test_an_adapter_must_lie_in_the_bucket_with_its_archive(
+    check: Checker, bare_cloud: LocalCloud, files: dict[str, bytes], said: str | None
+) -> None:
+    folder = check.folder.name  # of this test alone
+    put_weights(bare_cloud, folder, files)
+    model = {"id": "Qwen/Qwen3-4B", "adapters": {"legal": f"s3://{BUCKET}/{folder}/legal/"}}
+    asked = check(model=model)
+    if said is None:
+        assert "adapters-in-bucket" in asked.passed
+    else:
+        found = asked.of("adapters-in-bucket")
+        assert (found.field, found.level) == ("model.adapters.legal", "error")
+        assert said in found.named("asked").message
 
 
 @pytest.mark.usefixtures("prepared")

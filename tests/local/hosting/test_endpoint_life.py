@@ -1,12 +1,8 @@
 """A deployed endpoint: failed starts, restarts, updates, rollbacks, scaling, deletion."""
 
 import json
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +10,13 @@ from typing import Any
 import psutil
 import pytest
 
-from local_cloud.api_client import ApiClient, connect
+from local_cloud.api_client import connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from support.command import Command
 from support.patience import wait_for
+from support.stacks.callers import calling
 from support.stacks.deployed_stacks import Apis, assert_refused, containers, deployed, edited, resource_ids, update
 from support.templates.template_parts import Template, functions, policies, properties, variant
 
@@ -29,26 +26,6 @@ BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 def environment(template: Template) -> dict[str, str]:
     container: dict[str, str] = properties(template, "SageMaker::Model")["PrimaryContainer"]["Environment"]
     return container
-
-
-@contextmanager
-def calling(client: ApiClient) -> Iterator[Counter[int]]:
-    """Call the API in a loop until the block ends, and count the statuses."""
-    statuses: Counter[int] = Counter()
-    ended = threading.Event()
-
-    def call() -> None:
-        while not ended.is_set():
-            statuses[client.call("POST", "/generate", BODY)[0]] += 1
-            ended.wait(0.06)  # below the throttle
-
-    caller = threading.Thread(target=call)
-    caller.start()
-    try:
-        yield statuses
-    finally:
-        ended.set()
-        caller.join()
 
 
 def refuse_to_start(template: Template) -> None:
@@ -228,7 +205,8 @@ def test_an_update_that_trips_an_alarm_is_rolled_back_by_sagemaker_which_gives_c
     def change(template: Template) -> None:
         environment(template)["MAX_CONCURRENT_REQUESTS"] = "32"
         policy = properties(template, "SageMaker::Endpoint")["DeploymentConfig"]["BlueGreenUpdatePolicy"]
-        policy["TerminationWaitInSeconds"] = 3600  # the rollback ends it
+        # The rollback ends the wait.
+        policy |= {"TerminationWaitInSeconds": 3600, "MaximumExecutionTimeoutInSeconds": 7200}
 
     with ThreadPoolExecutor(1) as executor:
         updating = executor.submit(deploy, cloud, edited(stacks["lively"], tmp_path, change, "alarmed"))

@@ -473,3 +473,13 @@ def test_instances_of_pools_count_against_the_quota_of_their_type(write: Any) ->
     many = ManyEndpoints(400, 300)
     assert list(service_quota(result.deployment, result.report, Account(many))) == []
     assert many.described == 100, "that many calls would take minutes"
+
+
+def test_an_update_in_batches_needs_room_for_one_batch_more(write: Any) -> None:
+    hosting = {**HEALTHY["hosting"], "instance_count": {"min": 4, "max": 4}, "rollout": {"rolling": {"batch": 1}}}
+    result = check_file(Path(write({**HEALTHY, "hosting": hosting})), ())
+    assert result.deployment
+    (finding,) = service_quota(result.deployment, result.report, Account(ManyEndpoints(4, 0)))
+    assert "an update needs one more batch, 1, and would fail" in finding.message
+    assert "ask Service Quotas for 5 of" in finding.message
+    assert list(service_quota(result.deployment, result.report, Account(ManyEndpoints(5, 0)))) == []

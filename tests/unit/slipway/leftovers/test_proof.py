@@ -28,7 +28,7 @@ def test_a_machine_or_a_disk_that_is_left_is_named_as_a_bill(
     assert tell_what_is_left("chat", lambda service: ec2 if service == "ec2" else NOTHING_TAGGED) is bool(bills)
     said = capsys.readouterr().out
     if bills is None:
-        assert said.endswith("Nothing of it bills by the hour: no endpoint, machine or disk has its tag.\n")
+        assert said.endswith("Nothing of it bills by the hour: no endpoint, component, machine or disk has its tag.\n")
     else:
         assert "THIS STILL BILLS by the hour:\n" in said
         assert bills in said

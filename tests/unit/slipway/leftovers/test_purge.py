@@ -63,6 +63,8 @@ class Account:
         self.endpoints = {"chat-1a2b3c4d": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-2"}}
         self.configurations = {f"Configuration-{each}": f"Model-{each}" for each in (1, 2, 3)}
         self.models = {*self.configurations.values(), "Model-of-another"}
+        self.components: dict[str, tuple[str, dict[str, str]]] = {}  # endpoint and specification
+        self.component_status, self.refuses_components = "InService", 0
 
     def _list_stack_resources(self, StackName: str) -> Iterator[Any]:
         assert StackName == "chat"
@@ -89,7 +91,40 @@ class Account:
     def describe_endpoint_config(self, EndpointConfigName: str) -> Any:
         return {"ProductionVariants": [{"ModelName": self.configurations[EndpointConfigName]}]}
 
+    def _list_inference_components(self, PaginationConfig: Any) -> Iterator[Any]:
+        for name, (endpoint, _) in list(self.components.items()):
+            arn = f"{SAGEMAKER}:inference-component/{name}"
+            made = datetime(2026, 11, 22)
+            yield {
+                "InferenceComponents": [
+                    {
+                        "InferenceComponentName": name,
+                        "InferenceComponentArn": arn,
+                        "EndpointName": endpoint,
+                        "CreationTime": made,
+                    }
+                ]
+            }
+
+    def describe_inference_component(self, InferenceComponentName: str) -> Any:
+        if InferenceComponentName not in self.components:
+            message = f'Could not find inference component "{InferenceComponentName}".'
+            raise refusal("DescribeInferenceComponent", "ValidationException", message)
+        _, specification = self.components[InferenceComponentName]
+        named = {"InferenceComponentName": InferenceComponentName, "Specification": specification}
+        return named | {"InferenceComponentStatus": self.component_status}
+
+    def delete_inference_component(self, InferenceComponentName: str) -> None:
+        if self.refuses_components:
+            self.refuses_components -= 1
+            message = f'Cannot update in-progress inference component "{InferenceComponentName}".'
+            raise refusal("DeleteInferenceComponent", "ValidationException", message)
+        others = [spec.get("BaseInferenceComponentName") for _, spec in self.components.values()]
+        assert InferenceComponentName not in others, "an adapter stands on it"
+        del self.components[InferenceComponentName]
+
     def delete_endpoint(self, EndpointName: str) -> None:
+        assert EndpointName not in [endpoint for endpoint, _ in self.components.values()], "components stand on it"
         del self.endpoints[EndpointName]
 
     def delete_endpoint_config(self, EndpointConfigName: str) -> None:
@@ -362,6 +397,72 @@ def test_an_endpoint_without_its_stack_bills_and_goes_first(capsys: pytest.Captu
     assert account.holds_no_files
     first = capsys.readouterr().out.splitlines()[2]
     assert first.split() == ["endpoint:", "its", "instances", "bill", "chat-1a2b3c4d", "InService"]
+
+
+def test_components_go_before_their_endpoint_and_adapters_before_their_base(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    account = Account(arns=[f"{SAGEMAKER}:endpoint/chat-1a2b3c4d-ic", f"{SAGEMAKER}:inference-component/chat-1a2b3c4d"])
+    account.endpoints = {"chat-1a2b3c4d-ic": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-3"}}
+    account.components = {
+        "chat-1a2b3c4d": ("chat-1a2b3c4d-ic", {"ModelName": "Model-3"}),
+        "chat-1a2b3c4d-legal": ("chat-1a2b3c4d-ic", {"BaseInferenceComponentName": "chat-1a2b3c4d"}),
+        "of-another": ("another", {"ModelName": "Model-of-another"}),
+    }
+    account.refuses_components = 2  # its copies are ending
+    assert purge("chat", account, None) == 0
+    assert (list(account.components), account.endpoints) == (["of-another"], {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert [line[-2] for line in lines] == ["chat-1a2b3c4d-legal", "chat-1a2b3c4d", "chat-1a2b3c4d-ic"]
+
+
+def test_a_component_that_does_not_go_is_named_and_its_endpoint_stays(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moments = iter(range(0, 100_000, 60))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    account = Account(arns=[f"{SAGEMAKER}:endpoint/chat-1a2b3c4d-ic"])
+    account.endpoints = {"chat-1a2b3c4d-ic": {"EndpointStatus": "InService", "EndpointConfigName": "Configuration-3"}}
+    account.components = {"chat-1a2b3c4d": ("chat-1a2b3c4d-ic", {"ModelName": "Model-3"})}
+    account.refuses_components = 1_000
+    assert purge("chat", account, None) == 1
+    assert "The component chat-1a2b3c4d is not gone yet; purge again" in capsys.readouterr().err
+    assert account.endpoints
+
+
+def test_a_model_that_only_a_component_names_is_in_use() -> None:
+    own = f"{SAGEMAKER}:inference-component/chat-1a2b3c4d"
+    account = Account(stack="UPDATE_COMPLETE", arns=[*HOSTING, own])
+    account.in_stack = [own]
+    account.components = {"chat-1a2b3c4d": ("chat-1a2b3c4d", {"ModelName": "Model-1"})}
+    assert purge("chat", account, None) == 0
+    assert "Model-1" in account.models
+    assert account.components
+
+
+def test_nothing_is_unused_while_a_component_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    own = f"{SAGEMAKER}:inference-component/chat-1a2b3c4d"
+    account = Account(stack="UPDATE_COMPLETE", arns=[*HOSTING, own])
+    account.in_stack, account.component_status = [own], "Updating"
+    account.components = {"chat-1a2b3c4d": ("chat-1a2b3c4d", {"ModelName": "Model-1"})}
+    assert purge("chat", account, None) == 1
+    assert "The component chat-1a2b3c4d is Updating; try again" in capsys.readouterr().err
+    assert len(account.configurations) == 3
+
+
+def test_a_component_of_an_earlier_stack_on_another_endpoint_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    own, earlier = (f"{SAGEMAKER}:inference-component/{name}" for name in ("chat-1a2b3c4d", "chat-99887766"))
+    account = Account(stack="UPDATE_COMPLETE", arns=[own, earlier])
+    account.in_stack = [own]
+    account.components = {
+        "chat-1a2b3c4d": ("shared", {"ModelName": "Model-1"}),
+        "chat-99887766": ("shared", {"ModelName": "Model-2"}),
+    }
+    assert purge("chat", account, None) == 0
+    assert list(account.components) == ["chat-1a2b3c4d"]
 
 
 def test_a_protected_table_keeps_everything_and_the_message_has_the_command_that_lifts_it(

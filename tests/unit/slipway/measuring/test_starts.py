@@ -1,5 +1,7 @@
 """Parts of a start, from CloudFormation's events and the lines of a container."""
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -9,6 +11,7 @@ import pytest
 
 from llm_hosting.stack_label import StackLabel
 from slipway.measuring import starts
+from slipway.measuring.figures.results import MeasuredAnswer
 from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
 
@@ -67,6 +70,8 @@ def stack(lines: Any = LINES, events: Any = EVENTS, watch: int = 100) -> Any:
         label=StackLabel("Qwen/Qwen3-4B", "realtime"),
         endpoint={"LastDeploymentConfig": policy},
         endpoint_name="chat-1",
+        component_name=None,
+        shares_endpoint=False,
         clients=lambda _: clients,
     )
 
@@ -106,5 +111,76 @@ def test_a_spent_budget_ends_the_wait_for_what_sleeps(monkeypatch: pytest.Monkey
     asleep.bodies = ["messages"]
     answers = {"GET": {"status": "InService"}, "POST": {"id": "a", "status": "queued"}}
     api: Any = SimpleNamespace(call=lambda method, *_: SimpleNamespace(status=200, content=answers[method]))
+    route: Any = SimpleNamespace(name="jobs")
     with pytest.raises(starts.AwakeError, match="the budget is spent, and the first request is not answered yet"):
-        starts.from_zero(asleep, api, Prompt("a", 1), stop, lambda _: None)
+        starts.from_zero(asleep, api, route, Prompt("a", 1), stop, lambda _: None)
+
+
+class Sleeping:
+    """A real-time model that sleeps, as GET /endpoint and the endpoint's instances show it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, states: list[str], *, instances: int = 0) -> None:
+        self.states, self.instances = states, instances
+        hosting = SimpleNamespace(running=Counter(), first_of_start="capacity", log_group="log")
+        hosting.running["ml.g6.2xlarge"] = instances
+        monkeypatch.setattr(starts, "hosting_of", lambda _: hosting)
+        monkeypatch.setattr("time.sleep", self.pass_time)
+        self.hosting, self.asked, self.ends = hosting, threading.Event(), threading.Event()
+        self.stack = stack(lines=[])
+        self.stack.component_name, self.stack.unread = "chat-1", self.stack
+
+    def pass_time(self, seconds: float) -> None:
+        assert self.asked.wait(10)
+        if len(self.states) == 1:
+            self.ends.set()
+            self.thread.join(10)
+        else:
+            self.states.pop(0)
+            self.hosting.running["ml.g6.2xlarge"] = int(self.states[0] == "ready")
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        assert (method, path) == ("GET", "endpoint"), "a streamed wake submits no job"
+        words = {"ready": "InService", "asleep": "Stopped", "starting": "Starting"}
+        return SimpleNamespace(status=200, content={"status": words[self.states[0]], "state": self.states[0]})
+
+    def measure(self, answer: MeasuredAnswer, problem: str = "") -> Any:
+        def ask(prompt: Prompt) -> MeasuredAnswer:
+            self.thread = threading.current_thread()
+            self.asked.set()
+            assert self.ends.wait(10)
+            return answer
+
+        route: Any = SimpleNamespace(name="chat", ask=ask, problem=problem)
+        api: Any = SimpleNamespace(call=self.call)
+        return starts.from_zero(self.stack, api, route, Prompt("a", 1), Stop(), lambda _: None)
+
+
+def test_a_wake_is_measured_to_the_first_token_of_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeping = Sleeping(monkeypatch, ["asleep", "starting", "starting", "ready"])
+    found = sleeping.measure(MeasuredAnswer(0, first_token_in_s=500.0, last_token_in_s=501.0))
+    assert found.kind == "zero"
+    assert set(found.parts) == {"until it serves", "first_token"}
+    assert sum(found.parts.values()) == pytest.approx(500, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem", "said"),
+    [
+        (MeasuredAnswer(0, error="503"), "503 daily_wakes_exceeded: 24 a day", "daily_wakes_exceeded"),
+        (MeasuredAnswer(0, error="model_not_started"), "", "model_not_started"),
+        (MeasuredAnswer(0, last_token_in_s=2.0), "", "a stream without tokens"),
+    ],
+)
+def test_a_wake_without_a_token_is_no_measurement(
+    answer: MeasuredAnswer, problem: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(starts.AwakeError, match=f"the first request ended as .*{said}"):
+        Sleeping(monkeypatch, ["asleep", "starting"]).measure(answer, problem)
+
+
+@pytest.mark.parametrize(("state", "instances"), [("ready", 1), ("starting", 0), ("asleep", 1)])
+def test_only_a_model_at_rest_is_measured_from_zero(
+    state: str, instances: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(starts.AwakeError, match=rf"must be asleep, but is {state} \(running instances: {instances}\)"):
+        Sleeping(monkeypatch, [state], instances=instances).measure(MeasuredAnswer(0))

@@ -46,7 +46,7 @@ def test_a_project_is_written_into_a_new_folder(slipway: Slipway, tmp_path: Path
     status, out, err = slipway("init", "teams/chat service")
 
     assert (status, err) == (0, "")
-    new = contents().keys() - {"fleets/schema.json"}
+    new = contents().keys() - {"fleets/schema.json", "endpoints/schema.json"}
     written = files_in(tmp_path / "teams" / "chat service")
     assert written == new == set(re.findall("^  wrote  (.+)$", out, re.MULTILINE))
     assert {"app.py", "cdk.json", "deployments/chat.yaml", "tests/test_snapshots.py", ".gitignore"} <= written

@@ -32,6 +32,7 @@ def marked(name: str, content: str = "old") -> str:
         ("formats", "engines.md"),
         ("rules", "rules.md"),
         ("report", "models.md"),
+        ("idle", "idle.md"),
     ],
 )
 def test_only_text_between_the_marks_is_replaced(name: str, file: str) -> None:

@@ -34,7 +34,7 @@ class _Terminal(io.StringIO):
 
 @pytest.mark.parametrize(
     ("typed", "sure", "spends"),
-    [(_Terminal("2.30\n"), False, True), (_Terminal("y\n"), False, False), (_Terminal(""), True, True)],
+    [(_Terminal("2.88\n"), False, True), (_Terminal("y\n"), False, False), (_Terminal(""), True, True)],
     ids=["the amount", "another word", "--yes"],
 )
 def test_money_is_spent_only_for_whoever_types_the_amount(
@@ -42,13 +42,13 @@ def test_money_is_spent_only_for_whoever_types_the_amount(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", typed)
     assert may_spend("us-east-1 of account 111122223333", sure=sure) == spends
-    assert "about 0.46 USD, and at most\n2.30 USD" in capsys.readouterr().out
+    assert "about 0.69 USD, and at most\n2.88 USD" in capsys.readouterr().out
 
 
 def test_without_a_terminal_nothing_is_spent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("2.30\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("2.88\n"))
     assert not may_spend("us-east-1 of account 111122223333", sure=False)
     assert "--yes" in capsys.readouterr().err
 

@@ -36,11 +36,16 @@ def test_models_whose_names_are_refused_are_told(before: dict[str, Any], after: 
     assert refused.sentence == told
 
 
-def an_api(name: str, facts: dict[str, Any]) -> dict[str, Any]:
+def test_an_adapter_that_goes_refuses_its_callers() -> None:
+    (refused,) = refusals(of(**an_api("Chat", {}, "legal,sales")), of(**an_api("Chat", {}, "sales")))
+    assert refused.sentence == "requests for the model legal are refused from then on"
+
+
+def an_api(name: str, facts: dict[str, Any], adapters: str = "") -> dict[str, Any]:
     """Return an API with one of OpenAI's routes, and the function behind it."""
     uri = {"Fn::Join": ["", ["arn:aws:apigateway:path/", {"Fn::GetAtt": [f"{name}Function", "Arn"]}, "/invocations"]]}
     route = {"HttpMethod": "GET", "ResourceId": "r", "Integration": {"Uri": uri}}
-    variables = {"OPENAI_ROUTES": "1", "MODEL_ID": "gpt", "OPENAI_FACTS": json.dumps(facts)}
+    variables = {"OPENAI_ROUTES": "1", "MODEL_ID": "gpt", "OPENAI_FACTS": json.dumps(facts), "ADAPTERS": adapters}
     return {
         f"{name}Api": a("ApiGateway::RestApi", {"Name": "api"}),
         f"{name}Route": a("ApiGateway::Method", {"RestApiId": {"Ref": f"{name}Api"}, **route}),
