@@ -122,7 +122,7 @@ recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## rec
 bench: .venv/.ready .venv-cloud/.ready  ## measure the figures of docs/performance.md
 	@python -m tools.benchmarks
 
-smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## test two small endpoints on AWS for about an hour; LOCAL=1: on the local cloud
+smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## test three small endpoints on AWS for an hour and a half; LOCAL=1: on the local cloud
 	@python -m tools.smoke $(if $(LOCAL),--local)
 
 chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
