@@ -233,13 +233,14 @@ def batch_fits(batch: int, count: int) -> bool:
 
 
 class Rolling(Section):
-    """An update that replaces a batch of instances at a time, so that it needs few instances more."""
+    """An update that replaces a batch of instances, or of copies, at a time, so that it needs few instances more."""
 
     batch: int = Field(
         ge=1,
         le=500,
         description="Number of instances in a batch. SageMaker takes 5 to 50 % of those that run, so "
-        "`instance_count.min` is at least twice the batch, and `instance_count.max` at most 20 times.",
+        "`instance_count.min` is at least twice the batch, and `instance_count.max` at most 20 times. Of an inference "
+        "component it is the number of copies.",
     )
 
 

@@ -61,9 +61,9 @@ def idle_time(placement: Placement) -> IdleTime:
 
 
 def _hours(kept: AwakeHours) -> float:
-    """Return the length of the hours on one day; an end at or before the start is on the next day."""
+    """Return the length of the hours on one day; an end before the start is on the next day."""
     start, end = (timedelta(hours=int(text[:2]), minutes=int(text[3:])) for text in (kept.start, kept.end))
-    return ((end - start) % timedelta(days=1) or timedelta(days=1)) / timedelta(hours=1)
+    return (end - start) % timedelta(days=1) / timedelta(hours=1)
 
 
 def usd_per_month(placement: Placement, busy_hours: float) -> float | None:

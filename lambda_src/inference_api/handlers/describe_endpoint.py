@@ -4,10 +4,11 @@ from functools import cache
 from typing import Any
 
 from inference_api.http.gateway import Request, Response, answers
+from inference_api.model import deployed_engine
 from inference_api.model.endpoint_status import NOT_DEPLOYED, QUICK_RETRIES, EndpointStatus
 from inference_api.shared.model_states import ASLEEP, FAILED, READY, STARTING
 from inference_api.shared.runtime import runtime
-from inference_api.shared.settings import settings, sleeps
+from inference_api.shared.settings import Settings, settings, sleeps
 
 # The statuses of a model that sleeps, in the words of machines that sleep.
 _STATUSES = {READY: "InService", STARTING: "Starting", ASLEEP: "Stopped", FAILED: "Failed"}
@@ -21,7 +22,7 @@ def handler(request: Request) -> Response:
     """
     deployed = settings()
     status = endpoint_status().read() if deployed.endpoint_deployed else NOT_DEPLOYED
-    serves = status == NOT_DEPLOYED or endpoint_status().runs(deployed.endpoint_configuration)
+    serves = status == NOT_DEPLOYED or _serves(deployed)
     description = {
         "name": deployed.endpoint_name if deployed.endpoint_deployed else None,
         "invocation_url": deployed.endpoint_url if deployed.endpoint_deployed else None,
@@ -36,6 +37,12 @@ def handler(request: Request) -> Response:
     if sleeps() and deployed.endpoint_deployed:
         description |= _sleep()
     return Response(200, description)
+
+
+def _serves(deployed: Settings) -> bool | None:
+    if deployed.inference_component:
+        return deployed_engine.serves()
+    return endpoint_status().runs(deployed.endpoint_configuration)
 
 
 def _sleep() -> dict[str, Any]:

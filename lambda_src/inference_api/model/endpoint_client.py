@@ -132,11 +132,12 @@ class EndpointClient:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def _stream(self, body: bytes) -> Generator[bytes, None, None]:
+        call = self._addressed(body)
         self._prepare()
         started, stream = self._clock(), None
         try:
             response = self._client.invoke_endpoint_with_response_stream(
-                **self._addressed(body), ContentType="application/json", Accept="application/json"
+                **call, ContentType="application/json", Accept="application/json"
             )
             stream = response["Body"]
             with self._lock:
@@ -185,11 +186,10 @@ class EndpointClient:
             self._client.close()
 
     def _invoke(self, body: bytes) -> Answer:
+        call = self._addressed(body)
         self._prepare()
         try:
-            response = self._client.invoke_endpoint(
-                **self._addressed(body), ContentType="application/json", Accept="application/json"
-            )
+            response = self._client.invoke_endpoint(**call, ContentType="application/json", Accept="application/json")
             return Answer(response["Body"].read(), response.get("ContentType") or "application/json")
         except ClientError as error:
             raise self._refusal(error) from None

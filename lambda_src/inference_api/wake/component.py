@@ -80,11 +80,15 @@ class InferenceComponent:
         return "Creating" if status == NOT_FOUND else status
 
     def is_settled(self) -> bool:
-        """Whether no update of the component is under way, during which copies of two models may answer."""
+        """Whether no copy from before an update may answer; False also if that is unknown.
+
+        A component that wakes is Updating, too, but has no copy.
+        """
         try:
-            return self.read() == "InService"
-        except errors.ApiError:
+            found = self.describe()
+        except (BotoCoreError, ClientError):
             return False
+        return found.status == "InService" or not found.current
 
     def state(self) -> str:
         """Return READY, STARTING, ASLEEP or FAILED. Raises botocore's errors."""

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import botocore.session
@@ -376,12 +377,14 @@ def test_a_body_goes_to_the_component_of_the_adapter_that_it_asks_for() -> None:
 
 def test_an_adapter_that_is_gone_is_not_answered_by_the_model() -> None:
     fake = RuntimeFake(b"{}")
-    client = EndpointClient(fake, "chat-ic", component="chat-1a2b", adapters=("sales",), names=("lmi",))
+    asked: list[str] = []
+    waker = SimpleNamespace(demand_copy=lambda: asked.append("a copy"))
+    client = EndpointClient(fake, "chat-ic", component="chat-1a2b", adapters=("sales",), names=("lmi",), waker=waker)
     with pytest.raises(InvocationError) as refusal:
         client.invoke(b'{"model": "legal", "prompt": "a"}')
     assert (refusal.value.code, refusal.value.refused, refusal.value.ran) == ("rejected_by_model", True, False)
     assert refusal.value.message == "The model `legal` does not exist; see GET models."
-    assert not fake.calls
+    assert (fake.calls, asked) == ([], []), "it wakes no model either"
 
 
 def test_without_components_the_engine_gets_every_name() -> None:
