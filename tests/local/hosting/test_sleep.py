@@ -114,6 +114,7 @@ def test_a_stream_over_a_wake_begins_with_comments_and_goes_on_with_tokens(aslee
 def test_reading_wakes_nobody(asleep: Sleeper) -> None:
     for path in ("/endpoint", "/models"):
         assert asleep.api.call("GET", path)[0] == 200
+    asleep.cloud.advance(30)  # enough for the alarm of refused calls
     _, _, described = asleep.api.call("GET", "/endpoint")
     assert (described["status"], described["state"]) == ("Stopped", "asleep")
     assert described["start"]["left_seconds"] > 0

@@ -129,6 +129,9 @@ class PlacedComponent:
     def fall_asleep(self) -> None:
         """Take the model to zero copies, as its scaling does."""
         self.wait_until_settled()
+        # A call that was refused within the last minute keeps the alarm on, which would ask for a copy again.
+        self.cloud.advance(90)
+        self.wait_until_settled()
         self.scale_to(0)
 
     def instances(self) -> int:
