@@ -3,6 +3,7 @@
 inference_api/handlers/route.py names the module that answers each of the short routes.
 """
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 HttpMethod = Literal["DELETE", "GET", "POST"]
@@ -16,6 +17,7 @@ class Route(NamedTuple):
     jobs: the route exists only if the deployment takes jobs.
     openai: the route is one of OpenAI's and exists only if the deployment has them. Its clients send the key as
     `Authorization: Bearer` instead of `x-api-key`.
+    needs: the route exists only if the engine answers one of these, as Resolution.openai_routes names them.
     is_hint: whether the answer to an unknown route names this one.
     """
 
@@ -25,6 +27,7 @@ class Route(NamedTuple):
     function: Literal["generate", "poll_job", "short"] = "short"
     jobs: bool = False
     openai: bool = False
+    needs: tuple[str, ...] = ()
     is_hint: bool = False
 
     @property
@@ -33,14 +36,15 @@ class Route(NamedTuple):
         return self.function == "generate"
 
 
+_TEXT = ("chat", "completions")
 ROUTES = (
     Route("generate", "POST", "/generate", "generate", is_hint=True),
     Route("submitJob", "POST", "/jobs", jobs=True, is_hint=True),
     Route("listJobs", "GET", "/jobs", jobs=True, is_hint=True),
     Route("retrieveJob", "GET", "/jobs/{id}", "poll_job", jobs=True, is_hint=True),
     Route("cancelJob", "DELETE", "/jobs/{id}", jobs=True, is_hint=True),
-    Route("createChatCompletion", "POST", "/chat/completions", "generate", openai=True, is_hint=True),
-    Route("createCompletion", "POST", "/completions", "generate", openai=True, is_hint=True),
+    Route("createChatCompletion", "POST", "/chat/completions", "generate", openai=True, needs=_TEXT, is_hint=True),
+    Route("createCompletion", "POST", "/completions", "generate", openai=True, needs=_TEXT, is_hint=True),
     Route("listModels", "GET", "/models", openai=True, is_hint=True),
     Route("retrieveModel", "GET", "/models/{id+}", openai=True),  # most ids have a slash
     Route("createFile", "POST", "/files", jobs=True, openai=True, is_hint=True),
@@ -56,6 +60,12 @@ ROUTES = (
 )
 
 
-def routes_of(*, takes_jobs: bool, openai: bool) -> tuple[Route, ...]:
-    """Return the routes of a deployment. openai: whether it has OpenAI's routes."""
-    return tuple(each for each in ROUTES if each.jobs <= takes_jobs and each.openai <= openai)
+def routes_of(*, takes_jobs: bool, openai: Collection[str]) -> tuple[Route, ...]:
+    """Return the routes of a deployment. openai: what the engine answers of OpenAI's API (Resolution.openai_routes)."""
+    return tuple(
+        each
+        for each in ROUTES
+        if each.jobs <= takes_jobs
+        and each.openai <= bool(openai)
+        and (not each.needs or any(need in openai for need in each.needs))
+    )

@@ -146,7 +146,7 @@ class LlmService(Construct):
             settings=settings.api,
             log_settings=settings.logs,
             handlers=handlers,
-            routes=routes_of(takes_jobs=settings.jobs.enabled, openai=bool(resolution.openai_routes)),
+            routes=routes_of(takes_jobs=settings.jobs.enabled, openai=resolution.openai_routes),
         )
         jobs = self._add_functions(resolution, handlers, usage)
         self._functions = {
