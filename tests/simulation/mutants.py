@@ -637,7 +637,7 @@ TRIED = [
     Mutant(
         "a line runs with another prompt",
         RIGHT_LINE,
-        Lines.call_of,
+        Lines.exchange_of,
         "line.body,",
         '{**line.body, "prompt": "batch of nobody"},',
         trial=BATCHES,

@@ -24,6 +24,7 @@ from inference_api.http.answer import Answer
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import SUCCEEDED, Job
 from inference_api.keys.named_key import AuthorizedKey
+from inference_api.openai.exchange import told_to_caller
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
 from inference_api.shared.metrics import emit
@@ -207,15 +208,16 @@ class Driver:
         def begin(line: InputLine) -> None:
             nonlocal stopped
             try:
-                call = self._lines.call_of(batch, line)
-                self._jobs.submission.submit_line(
-                    batch.job_of(line.number),
-                    batch.owner,
-                    batch.named_key,
-                    call,
-                    run_until=min(batch.expires_at, int(self._runtime.now()) + _LONGEST_LINE_IN_SECONDS),
-                    keep_until=batch.expires_at + _DAY_IN_SECONDS,
-                )
+                exchange = self._lines.exchange_of(batch, line)
+                with told_to_caller(exchange):
+                    self._jobs.submission.submit_line(
+                        batch.job_of(line.number),
+                        batch.owner,
+                        batch.named_key,
+                        exchange.call,
+                        run_until=min(batch.expires_at, int(self._runtime.now()) + _LONGEST_LINE_IN_SECONDS),
+                        keep_until=batch.expires_at + _DAY_IN_SECONDS,
+                    )
                 block.begun.add(line.number)
             except ApiError as error:
                 if error.status >= 500 or error.status == 429:

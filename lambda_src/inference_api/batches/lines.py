@@ -10,12 +10,11 @@ from inference_api.http.answer import MAX_RESPONSE_BYTES, Answer
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import CANCELLED, EXPIRED, FAILED, Job
 from inference_api.jobs.view import error_of
-from inference_api.openai.call import OpenAICall
-from inference_api.openai.whole import openai_object
+from inference_api.openai.exchange import Exchange
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 
-ReadCall = Callable[[Mapping[str, Any], str], OpenAICall]
+Read = Callable[[Mapping[str, Any], str], Exchange]
 
 # Lines that were not executed, by the final status of their batch.
 _UNEXECUTED = {
@@ -40,19 +39,19 @@ class OutputLine(NamedTuple):
 class Lines:
     """Turns a batch's lines into calls, and their results into output lines.
 
-    read_call: checks a body for the batch's endpoint, and returns the call; raises ApiError.
+    read: checks a body for the batch's endpoint, and returns the exchange; raises ApiError.
     """
 
-    def __init__(self, jobs: JobService, read_call: ReadCall) -> None:
-        self._jobs, self._read_call = jobs, read_call
+    def __init__(self, jobs: JobService, read: Read) -> None:
+        self._jobs, self._read = jobs, read
 
-    def call_of(self, batch: Batch, line: InputLine) -> OpenAICall:
-        """Return the call of a line. Raises ApiError for a body that the routes would refuse."""
-        call = self._read_call(line.body, batch.endpoint)
-        if call.streams:
+    def exchange_of(self, batch: Batch, line: InputLine) -> Exchange:
+        """Return the exchange of a line. Raises ApiError for a body that the routes would refuse."""
+        exchange = self._read(line.body, batch.endpoint)
+        if exchange.call.streams:
             message = "stream: a batch has no streams; remove it or set it to false."
             raise ApiError("stream_not_supported", message, field="stream")
-        return call
+        return exchange
 
     def result(
         self, batch: Batch, line: InputLine, job: Job | None, refusal: ApiError | None, answer: Answer | None
@@ -66,12 +65,12 @@ class Lines:
         if job is None or (job.state == CANCELLED and batch.ending in _UNEXECUTED):
             return self._line(batch, line, error=_UNEXECUTED[batch.ending])
         try:
-            body = self._body(job, self.call_of(batch, line), answer)
+            body = self._body(job, self.exchange_of(batch, line), answer)
         except ApiError as error:
             return self._failure(batch, line, error)
         return self._line(batch, line, 200, body)
 
-    def _body(self, job: Job, call: OpenAICall, answer: Answer | None) -> dict[str, Any]:
+    def _body(self, job: Job, exchange: Exchange, answer: Answer | None) -> dict[str, Any]:
         """Return the answer to a line. Raises the ApiError that a caller of the route would get."""
         if job.state == FAILED:
             raise errors.job_failed(**error_of(job, self._jobs))
@@ -81,7 +80,7 @@ class Lines:
             raise errors.job_cancelled()
         if job.output.size > MAX_RESPONSE_BYTES:
             raise errors.answer_too_large()
-        return openai_object((answer or self._jobs.read_answer(job, job.output)).body, call)
+        return exchange.view((answer or self._jobs.read_answer(job, job.output)).body)
 
     def _failure(self, batch: Batch, line: InputLine, error: ApiError) -> OutputLine:
         return self._line(batch, line, error.status, {"error": error.as_object()})

@@ -14,13 +14,15 @@ from inference_api.batches.lines import Lines
 from inference_api.batches.storage import Storage
 from inference_api.batches.table import BatchTable
 from inference_api.jobs.service import SIGNED_FOR_THE_REGION, job_service
-from inference_api.openai.body import read_call
-from inference_api.openai.call import OpenAICall
+from inference_api.openai.exchange import Exchange
+from inference_api.routes.readers import READERS
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.log import log
 from inference_api.shared.runtime import STANDARD_RETRIES, runtime
 from inference_api.shared.settings import job_settings, settings
 
+# Of an endpoint's path in a batch, as OpenAI writes it.
+PREFIX = "/v1"
 # By default botocore sends each part with a kind of checksum that the upload has not announced.
 _PLAIN_PARTS = Config(request_checksum_calculation="when_required")
 
@@ -66,9 +68,9 @@ def driver() -> Driver:
         retention=kept.times.retention,
         deployment=kept.deployment,
     )
-    return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read_call), limits, runtime())
+    return Driver(batches.table, batches.storage, jobs, Lines(jobs, _read), limits, runtime())
 
 
-def _read_call(body: Mapping[str, Any], endpoint: str) -> OpenAICall:
+def _read(body: Mapping[str, Any], endpoint: str) -> Exchange:
     """Check a line's body as its route would. Raises ApiError."""
-    return read_call(json.dumps(body, ensure_ascii=False).encode(), None, chat=endpoint == "/v1/chat/completions")
+    return READERS[endpoint.removeprefix(PREFIX)].read(json.dumps(body, ensure_ascii=False).encode(), None, None)

@@ -6,11 +6,13 @@ from typing import Any
 
 from inference_api.batches import transitions
 from inference_api.batches.batch import CANCELLING, WINDOW_IN_SECONDS, Batch
-from inference_api.batches.service import batch_service
+from inference_api.batches.service import PREFIX, batch_service
 from inference_api.handlers.files import list_view, seconds_to_keep
 from inference_api.http.gateway import Request, Response, answers
+from inference_api.http.metadata import check_metadata
 from inference_api.http.strict_json import read_strict_json
 from inference_api.jobs.submission import idempotency_key
+from inference_api.routes.readers import READERS
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime
@@ -18,8 +20,6 @@ from inference_api.shared.settings import job_settings, settings
 
 _MOST, _DEFAULT = 100, 20
 _MOST_BYTES = 65_536
-_ENDPOINTS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
-_MOST_PAIRS, _LONGEST_NAME, _LONGEST_VALUE = 16, 64, 512
 
 
 @answers
@@ -59,7 +59,7 @@ def _create(request: Request) -> Response:
         created_at=now,
         expires_at=now + WINDOW_IN_SECONDS,
         output_kept_for=seconds_to_keep(expires_after.get("anchor"), expires_after.get("seconds")),
-        metadata=_metadata(wanted),
+        metadata=check_metadata(wanted.get("metadata")),
         key=asdict(request.key) if request.key else None,
         due_at=now,
         id=_id(request, now),  # last, because an invalid request must not take the idempotency key
@@ -89,24 +89,12 @@ def _read(request: Request) -> dict[str, Any]:
 
 
 def _endpoint(wanted: dict[str, Any]) -> str:
-    allowed = [_ENDPOINTS[route] for route in settings().openai_routes]
+    allowed = [PREFIX + path for path, route in READERS.items() if route.needs in settings().openai_routes]
     if wanted.get("endpoint") not in allowed:
         raise _invalid("endpoint", f"must be {' or '.join(allowed)}")
     if wanted.get("completion_window") != "24h":
         raise _invalid("completion_window", "must be 24h")
     return str(wanted["endpoint"])
-
-
-def _metadata(wanted: dict[str, Any]) -> dict[str, str] | None:
-    pairs = wanted.get("metadata")
-    if pairs is None:
-        return None
-    texts = isinstance(pairs, dict) and all(isinstance(value, str) for value in pairs.values())
-    if not texts or len(pairs) > _MOST_PAIRS:
-        raise _invalid("metadata", f"must be an object of at most {_MOST_PAIRS} strings")
-    if any(len(name) > _LONGEST_NAME or len(value) > _LONGEST_VALUE for name, value in pairs.items()):
-        raise _invalid("metadata", f"names have at most {_LONGEST_NAME} characters, values {_LONGEST_VALUE}")
-    return dict(pairs)
 
 
 def _list(request: Request) -> Response:

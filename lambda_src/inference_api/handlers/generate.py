@@ -1,11 +1,11 @@
-"""POST /generate, /chat/completions and /completions of a real-time endpoint, whose model answers at once.
+"""POST /generate and OpenAI's routes of a real-time endpoint, whose model answers at once.
 
 A stream runs through a chain of generators. Each line takes its pieces from the line above:
 
     EndpointClient.stream      parts of SageMaker's answer, cut anywhere
     parts.objects              the engine's JSON values
     chunks.chunks              OpenAI's chunks; not for POST /generate
-    sse.events                 an event for each, and [DONE]
+    Exchange.events            events: of a chat one for each, and [DONE]
     held_stream.held           the same; while a model that sleeps starts, comments, then all of the above again
     MeteredCall.stream         the same events, counted; settles the charge
       (a thread of its own runs all above)
@@ -21,6 +21,8 @@ as it passes. If the caller hangs up, the chain is closed from below: `heartbeat
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
+from inference_api.embeddings import routes as vectors
+from inference_api.embeddings.exchange import read_embedding, read_rerank
 from inference_api.http import sse
 from inference_api.http.gateway import Request, Response, StreamedResponse, streams
 from inference_api.http.heartbeat import opened
@@ -33,20 +35,25 @@ from inference_api.model.not_ready import Route, or_by_job
 from inference_api.model.request_body import body_for_model, check_request_body
 from inference_api.openai import routes, whole
 from inference_api.openai.parts import objects
+from inference_api.routes.readers import READERS
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings, sleeps
 from inference_api.shared.time_budget import limit_whole_answer
 
+_VECTORS = {"/embeddings": read_embedding, "/rerank": read_rerank}
+
 
 @streams
 def route(request: Request) -> Response | StreamedResponse:
-    """Answer one of the function's three routes, by its path."""
-    routes_by_path: dict[str, Route] = {
-        "/chat/completions": partial(routes.chat, held=_held),
-        "/completions": partial(routes.completions, held=_held),
-        "/generate": _generate,
-    }
-    return or_by_job(request, routes_by_path[request.resource], _by_job)
+    """Answer one of the function's routes, by its path."""
+    answer: Route = _generate if request.resource == "/generate" else _of_openai
+    return or_by_job(request, answer, _by_job)
+
+
+def _of_openai(request: Request) -> StreamedResponse:
+    if read := _VECTORS.get(request.resource):
+        return vectors.answered(request, read)
+    return routes.answered(request, _held, READERS[request.resource].read)
 
 
 def _by_job(request: Request) -> Response | StreamedResponse:

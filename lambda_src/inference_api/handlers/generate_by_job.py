@@ -1,4 +1,4 @@
-"""POST /generate, /chat/completions and /completions of a deployment whose model gets only jobs."""
+"""POST /generate and OpenAI's routes of a deployment whose model gets only jobs."""
 
 from inference_api.http.gateway import Request, Response, StreamedResponse, streams
 from inference_api.http.streaming_runtime import serve

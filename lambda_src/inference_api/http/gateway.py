@@ -11,6 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
+from inference_api.http.cors import cors_headers
 from inference_api.http.streaming_runtime import Route, Streamed, close
 from inference_api.keys.named_key import AuthorizedKey, caller_of_key, hash_of_caller
 from inference_api.shared import errors
@@ -31,7 +32,7 @@ class Request:
 
     caller: a hash that identifies the caller; None if the API is open. key: the caller's key if the deployment file
     names it. resource: the route's path in the API, such as "/jobs/{id}". ends_at: when Lambda kills the function, in
-    seconds since the epoch.
+    seconds since the epoch. told: headers of the answer, also of an error, to which the route adds what it learns.
     """
 
     body: bytes
@@ -44,6 +45,7 @@ class Request:
     resource: str = ""
     ends_at: float = inf
     method: str = ""
+    told: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
@@ -66,6 +68,7 @@ class Request:
             key=key,
             resource=event.get("resource", ""),
             method=event.get("httpMethod", ""),
+            told=key.limit_headers if key else {},
         )
 
     def whole_number(self, name: str, least: int, most: int, default: int) -> int:
@@ -121,11 +124,20 @@ class Response:
 
 @dataclass(frozen=True)
 class StreamedResponse:
-    """An answer that comes piece by piece. If its first piece raises an error, the error sets the status."""
+    """An answer that comes piece by piece. If its first piece raises an error, the error sets the status.
+
+    last_words: the end of the answer for an error after the first piece; None for the error as every route writes it.
+    """
 
     pieces: Iterator[bytes]
     content_type: str = SERVER_SENT_EVENTS
     status: int = 200
+    last_words: Callable[[ApiError], bytes | None] = lambda error: None
+
+    def end_with(self, error: ApiError) -> bytes | None:
+        """Return the end of an answer whose first piece is sent. None: only a broken connection can tell the error."""
+        words, plain = self.last_words(error), _LATE_ERRORS.get(self.content_type)
+        return plain % json.dumps({"error": error.as_object()}).encode() if words is None and plain else words
 
     def headers(self, request_id: str) -> dict[str, str]:
         return _headers(self.content_type, request_id)
@@ -144,7 +156,8 @@ def answers(route: Callable[[Request], Response]) -> Callable[[Event, Any], dict
         response, _ = call.answer(lambda request: (route(request), b""))
         assert isinstance(response, Response)
         call.log(response.status, len(response.text.encode()))
-        return response.for_gateway(call.request_id)
+        answer = response.for_gateway(call.request_id)
+        return answer | {"headers": answer["headers"] | call.headers()}
 
     return entry_point
 
@@ -161,7 +174,7 @@ def streams(route: Callable[[Request], Response | StreamedResponse]) -> Route:
         response, first = call.answer(lambda request: _with_first_piece(route(request)))
         pieces = _logged_pieces(call, response, first)
         next(pieces)
-        return Streamed(response.status, response.headers(call.request_id), pieces)
+        return Streamed(response.status, response.headers(call.request_id) | call.headers(), pieces)
 
     return entry_point
 
@@ -191,11 +204,10 @@ def _logged_pieces(call: "_Call", response: Response | StreamedResponse, first: 
             yield piece
         hung_up = False
     except Exception as error:
-        hung_up, last = False, call.failed(error).as_object()
-        # The status is already sent. In other content types only a broken connection can report the error.
-        if response.content_type not in _LATE_ERRORS:
+        hung_up, failure = False, call.failed(error)
+        text = response.end_with(failure) if isinstance(response, StreamedResponse) else None
+        if text is None:
             raise
-        text = _LATE_ERRORS[response.content_type] % json.dumps({"error": last}).encode()
         size += len(text)
         yield text
     finally:
@@ -228,6 +240,13 @@ class _Call:
     def failed(self, error: Exception) -> ApiError:
         self._failure = failure_of(error)
         return self._failure
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that every answer has."""
+        told = self._request.told if self._request else {}
+        of_error: dict[str, str] = self._failure.headers if self._failure else {}
+        spent = {"openai-processing-ms": str(round(self.milliseconds()))}
+        return spent | told | of_error | cors_headers(self._event.get("headers") or {})
 
     def milliseconds(self) -> float:
         return round(1000 * (perf_counter() - self._started), 1)

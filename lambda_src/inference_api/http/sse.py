@@ -7,9 +7,12 @@ from typing import Any
 DONE = b"data: [DONE]\n\n"
 
 
-def event(value: Any) -> bytes:
-    """Return one event on one line. It is ASCII, so neither a cut on the network nor half a character can break it."""
-    return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
+def event(value: Any, name: str = "") -> bytes:
+    """Return one event, its data on one line. It is ASCII, so neither a cut on the network nor half a character can
+    break it.
+    """
+    head = f"event: {name}\n".encode() if name else b""
+    return head + b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
 
 def events(values: Iterable[Any]) -> Iterator[bytes]:
@@ -17,3 +20,11 @@ def events(values: Iterable[Any]) -> Iterator[bytes]:
     for value in values:
         yield event(value)
     yield DONE
+
+
+def is_token(piece: bytes) -> bool:
+    """Whether a piece of a stream counts as a token of an engine that reports none: a chunk, or an event with a delta.
+
+    A piece may hold several events that one chunk has made.
+    """
+    return (piece.startswith(b"data: ") and piece != DONE) or b".delta\ndata: " in piece

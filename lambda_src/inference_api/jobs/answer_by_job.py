@@ -1,7 +1,8 @@
-"""POST /generate, /chat/completions and /completions, answered by a job."""
+"""POST /generate and OpenAI's routes, answered by a job."""
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from inference_api.http import sse
 from inference_api.http.answer import Answer
@@ -12,10 +13,9 @@ from inference_api.jobs.service import job_service
 from inference_api.jobs.view import accepted
 from inference_api.model import deployed_engine
 from inference_api.model.request_body import check_request_body
-from inference_api.openai.body import read_call
-from inference_api.openai.call import OpenAICall
+from inference_api.openai.exchange import Read, events_of_whole, told_to_caller
 from inference_api.openai.parts import read_value
-from inference_api.openai.whole import as_chunks, openai_object
+from inference_api.routes.readers import READERS
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime
@@ -25,18 +25,26 @@ from inference_api.shared.time_budget import limit_whole_answer
 
 def by_job(request: Request, *, sleeps: bool = False) -> Response | StreamedResponse:
     """Answer a request by a job. sleeps: whether the model has just refused the request as not ready."""
-    if request.resource in ("/chat/completions", "/completions"):
-        is_chat = request.resource == "/chat/completions"
-        call = read_call(request.body, request.content_type, chat=is_chat, key=request.key)
-        if call.streams:
-            return held_answer.stream(request, call.unstreamed(), lambda each: _chunks(each, call), sleeps=sleeps)
-        return held_answer.whole(request, call.unstreamed(), lambda each: openai_object(each.body, call), sleeps=sleeps)
+    if request.resource != "/generate":
+        return _of_openai(request, *READERS[request.resource][1:], sleeps)
     rules = settings().request_rules
     document = check_request_body(request.body, request.content_type, rules, deployed_engine.serves, may_stream=True)
     if not document.get("stream"):
         return _generate(request)
     body = {name: value for name, value in document.items() if name not in ("stream", "stream_options")}
     return held_answer.stream(request, json.dumps(body, ensure_ascii=False).encode(), _event, sleeps=sleeps)
+
+
+def _of_openai(request: Request, read: Read, most_bytes: int, sleeps: bool) -> Response | StreamedResponse:
+    exchange = read(request.body, request.content_type, request.key)
+    body = exchange.call.unstreamed()
+    with told_to_caller(exchange):
+        if not exchange.call.streams:
+            return held_answer.whole(
+                request, body, lambda each: exchange.view(each.body), sleeps=sleeps, most_bytes=most_bytes
+            )
+        events = held_answer.stream(request, body, lambda each: events_of_whole(each.body, exchange), sleeps=sleeps)
+    return replace(events, last_words=exchange.last_words)
 
 
 def _generate(request: Request) -> Response:
@@ -61,8 +69,3 @@ def _generate(request: Request) -> Response:
 def _event(answer: Answer) -> Iterator[bytes]:
     """Yield the engine's own object as one event."""
     return sse.events([read_value(answer.body)])
-
-
-def _chunks(answer: Answer, call: OpenAICall) -> Iterator[bytes]:
-    whole = openai_object(answer.body, call)
-    return sse.events(as_chunks(whole if call.with_usage else {**whole, "usage": None}))

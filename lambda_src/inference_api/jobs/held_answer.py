@@ -52,8 +52,10 @@ def stream(
     return StreamedResponse(pieces())
 
 
-def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) -> Response | StreamedResponse:
-    """Return the job's answer as JSON, after leading spaces if it takes long.
+def whole(
+    request: Request, body: bytes, view: View, *, sleeps: bool = False, most_bytes: int = MAX_RESPONSE_BYTES
+) -> Response | StreamedResponse:
+    """Return the job's answer as JSON, after leading spaces if it takes long. most_bytes: of the model's answer.
 
     If the model sleeps, the request must set `wait`. Raises ApiError if no job is accepted, or if the job fails before
     the first space.
@@ -67,14 +69,15 @@ def whole(request: Request, body: bytes, view: View, *, sleeps: bool = False) ->
     for row in following:
         job = row
         if runtime().now() - now >= SILENCE and job.is_open:
-            return StreamedResponse(_spaces(job, following, service, view), "application/json")
-    return Response(200, view(answer_of(job, service)))
+            pieces = _spaces(job, following, lambda each: view(answer_of(each, service, most_bytes)))
+            return StreamedResponse(pieces, "application/json")
+    return Response(200, view(answer_of(job, service, most_bytes)))
 
 
-def answer_of(job: Job, service: JobService) -> Answer:
+def answer_of(job: Job, service: JobService, most_bytes: int = MAX_RESPONSE_BYTES) -> Answer:
     """Return the model's answer. Raises ApiError for a job that has ended without one, or has not ended."""
     if job.output:
-        if job.output.size > MAX_RESPONSE_BYTES:
+        if job.output.size > most_bytes:
             raise errors.answer_of_job("answer_too_large", job.id)
         return service.read_answer(job, job.output)
     if job.state == states.FAILED:
@@ -114,11 +117,11 @@ def _held(job: Job, rows: Iterator[Job], beat: bytes) -> Generator[bytes, None, 
     return job
 
 
-def _spaces(job: Job, rows: Generator[Job], service: JobService, view: View) -> Iterator[bytes]:
+def _spaces(job: Job, rows: Generator[Job], view: Callable[[Job], dict[str, Any]]) -> Iterator[bytes]:
     with closing(rows):
         yield SPACE
         job = yield from _held(job, rows, SPACE)
-    yield json.dumps(view(answer_of(job, service))).encode()
+    yield json.dumps(view(job)).encode()
 
 
 def _demand_awake(service: JobService, sleeps: bool) -> None:

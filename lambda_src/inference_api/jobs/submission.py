@@ -47,6 +47,8 @@ _SMALLEST: Mapping[str, Mapping[str, Any]] = {
     "prompt": {"prompt": ".", "max_tokens": 1},
     "inputs": {"inputs": ".", "parameters": {"max_new_tokens": 1}},
     "messages": {"messages": [{"role": "user", "content": "."}], "max_tokens": 1},
+    "input": {"input": "."},
+    "query": {"query": ".", "documents": ["."], "texts": ["."]},
 }
 _DAY_IN_SECONDS = 86_400
 
@@ -183,7 +185,7 @@ class Submission:
 
     def _tokens(self, document: Mapping[str, Any]) -> int:
         most = self._limits.answer_tokens_per_day
-        tokens = 0 if most is None else answer_tokens(document, self._rules.ranges)
+        tokens = 0 if most is None else answer_tokens(document, self._rules)
         if most is not None and tokens > most:
             message = f"The body asks for {tokens} answer tokens; each caller has {most} a day. Ask for fewer."
             raise ApiError("invalid_parameter", message)

@@ -31,8 +31,12 @@ class KeyUsage:
     def __init__(self, client: Any, table: str, runtime: Runtime) -> None:
         self._client, self._table, self._runtime = client, table, runtime
 
-    def admit(self, owner: str, key: AuthorizedKey | None, tokens_in: int, tokens_out: int) -> KeyCharge:
-        """Count a call and charge its tokens. key: None = no limits.
+    def admit(
+        self, owner: str, key: AuthorizedKey | None, tokens_in: int, tokens_out: int
+    ) -> tuple[KeyCharge, dict[str, str]]:
+        """Count a call and charge its tokens. Return the charge, and headers that tell what is left of the limits.
+
+        key: None = no limits.
 
         Raises ApiError 429 for a key that is at a limit. Raises botocore's errors or TableBusyError if the table fails:
         then it is unknown whether the key is at its limit, and the call must not run.
@@ -45,7 +49,7 @@ class KeyUsage:
             self.withdraw(charge)  # it may have been written
             raise
         self._end_abandoned(owner, row or {})
-        return charge
+        return charge, usage_row.headers_after(row or {}, charge, key) if key else {}
 
     def admit_job(self, charge: KeyCharge, key: AuthorizedKey | None, write: Callable[[Update], None]) -> None:
         """Count and charge a call that becomes a job. Raises ApiError 429, and the errors of `write`.

@@ -12,7 +12,7 @@ PREFIX_LENGTH = 10
 class AuthorizedKey:
     """A named key and its limits; None = no limit.
 
-    models: the names of models that it may use. expires: seconds since the epoch.
+    models: the names of models that it may use. expires: seconds since the epoch. rate: requests per second.
     """
 
     name: str
@@ -20,20 +20,32 @@ class AuthorizedKey:
     tokens_per_month: int | None = None
     models: tuple[str, ...] | None = None
     expires: float | None = None
+    rate: float | None = None
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> "AuthorizedKey | None":
         """Read the authorizer's context, whose values are texts. Return None if the key has no name."""
         if not context.get("key"):
             return None
-        minute, month, expires = (context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires"))
+        minute, month, expires, rate = (
+            context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires", "rate")
+        )
         return cls(
             name=context["key"],
             tokens_per_minute=int(minute) if minute else None,
             tokens_per_month=int(month) if month else None,
             models=tuple(context["models"].split(",")) if context.get("models") else None,
             expires=float(expires) if expires else None,
+            rate=float(rate) if rate else None,
         )
+
+    @property
+    def limit_headers(self) -> dict[str, str]:
+        """The limits in OpenAI's headers. API Gateway counts requests, so no function knows how many are left."""
+        tokens = self.tokens_per_minute or self.tokens_per_month
+        requests = None if self.rate is None else max(1, int(60 * self.rate))
+        said = {"x-ratelimit-limit-requests": requests, "x-ratelimit-limit-tokens": tokens}
+        return {name: str(value) for name, value in said.items() if value is not None}
 
     def may_ask_for(self, model: object, own_names: Collection[str]) -> bool:
         """Whether the key may use a model.

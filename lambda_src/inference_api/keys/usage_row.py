@@ -5,13 +5,15 @@ a repeated update finds its own work done. A job's charge stands in the job's ro
 with this one.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from inference_api.keys.named_key import AuthorizedKey
 from inference_api.shared import errors
+from inference_api.shared.rate_limits import token_headers
 
 Row = Mapping[str, Mapping[str, Any]]
 Update = dict[str, Any]
@@ -113,14 +115,41 @@ def abandoned(row: Row, owner: str, now: float) -> Iterator[KeyCharge]:
                 yield KeyCharge(owner, moment, tokens_in, tokens_out, name.removeprefix(_OPEN))
 
 
+class _Allowance(NamedTuple):
+    """The tokens that are left of a limit. period: month or minute."""
+
+    period: str
+    limit: int
+    left: int
+    renews_at: datetime
+
+
+def _allowances(row: Row, limits: AuthorizedKey, now: float, minute: int) -> Iterator[_Allowance]:
+    if limits.tokens_per_month is not None:
+        left = limits.tokens_per_month - number(row, "charged")
+        yield _Allowance("month", limits.tokens_per_month, left, _next_month(_moment(now)))
+    if limits.tokens_per_minute is not None:
+        last = number(row, "minute")
+        used = number(row, "minute_charged") if last >= minute else 0
+        renews_at = _moment(60 * (max(last, minute) + 1))
+        yield _Allowance("minute", limits.tokens_per_minute, limits.tokens_per_minute - used, renews_at)
+
+
 def refuse(row: Row, limits: AuthorizedKey, now: float, minute: int) -> None:
     """Raises ApiError 429 if the owner is at a limit."""
-    if limits.tokens_per_month is not None and number(row, "charged") >= limits.tokens_per_month:
-        raise errors.tokens_exceeded("month", limits.tokens_per_month, _next_month(_moment(now)), now)
-    last = number(row, "minute")
-    used_up = last >= minute and number(row, "minute_charged") >= (limits.tokens_per_minute or 0)
-    if limits.tokens_per_minute is not None and used_up:
-        raise errors.tokens_exceeded("minute", limits.tokens_per_minute, _moment(60 * (last + 1)), now)
+    for each in _allowances(row, limits, now, minute):
+        if each.left <= 0:
+            raise errors.tokens_exceeded(each.period, each.limit, each.renews_at, now)
+
+
+def headers_after(row: Row, charge: KeyCharge, limits: AuthorizedKey) -> dict[str, str]:
+    """Return the headers that tell the limit with the fewest tokens left. row: as it was before the charge."""
+    found = list(_allowances(row, limits, charge.moment, charge.minute))
+    if not found:
+        return {}
+    least = min(found, key=lambda each: each.left)
+    seconds = max(1, math.ceil(least.renews_at.timestamp() - charge.moment))
+    return token_headers(least.limit, least.left - charge.tokens, seconds)
 
 
 def month_prefix(month: datetime) -> str:

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
-from threading import Lock
+from threading import RLock
 from typing import Any, Protocol
 
 from botocore.config import Config
@@ -95,7 +95,7 @@ class EndpointClient:
         self._on_end = on_end
         self._used_at = clock()
         self._open: set[Any] = set()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def invoke(self, body: bytes) -> Answer:
         """Return the model's whole answer. Raises InvocationError."""
@@ -182,8 +182,11 @@ class EndpointClient:
     def _prepare(self) -> None:
         if self._waker:
             self._waker.demand_copy()
-        if self._clock() - self._used_at > IDLE_LIMIT_IN_SECONDS:
-            self._client.close()
+        with self._lock:  # a call that begins beside this one must not close its connection
+            now, used_at = self._clock(), self._used_at
+            self._used_at = now
+            if now - used_at > IDLE_LIMIT_IN_SECONDS:
+                self._client.close()
 
     def _invoke(self, body: bytes) -> Answer:
         call = self._addressed(body)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from inference_api.http.gateway import Request
-from inference_api.http.sse import DONE
+from inference_api.http.sse import is_token
 from inference_api.http.streaming_runtime import close
 from inference_api.keys.key_usage import KeyUsage, key_usage
 from inference_api.keys.usage_row import KeyCharge
@@ -26,11 +26,15 @@ def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
     if usage is None or request.caller is None:
         return MeteredCall(None, None)
     tokens = most_tokens(document, settings().request_rules)
-    return MeteredCall(usage, usage.admit(request.caller, request.key, *tokens))
+    charge, left = usage.admit(request.caller, request.key, *tokens)
+    request.told.update(left)
+    return MeteredCall(usage, charge)
 
 
 def check_model(request: Request, document: Mapping[str, Any]) -> None:
-    """Raises ApiError 404 for a model that the caller's key may not use."""
+    """Note the model that answers. Raises ApiError 404 for a model that the caller's key may not use."""
+    asked = document.get("model")
+    request.told["openai-model"] = asked if asked in settings().adapters else settings().model_id
     if request.key is None or request.key.models is None:
         return
     model = document.get("model") or settings().model_id
@@ -80,7 +84,7 @@ class MeteredCall:
         error: BaseException | None = None
         try:
             for piece in pieces:
-                self._events += piece.startswith(b"data: ") and piece != DONE
+                self._events += is_token(piece)
                 yield piece
         except BaseException as raised:
             error = None if isinstance(raised, GeneratorExit) else raised
@@ -117,7 +121,8 @@ class MeteredCall:
         if self._reported is not None:
             taken = (prompt if self._reported[0] is None else self._reported[0]), self._reported[1]
         elif self._events or self._bytes:
-            taken = prompt, max(self._events, tokens_by_length(self._bytes))
+            made = max(self._events, tokens_by_length(self._bytes))
+            taken = prompt, made if self._charge.tokens_out else 0  # vectors are no tokens
         elif isinstance(error, InvocationError) and error.ran and not error.refused:
             taken = prompt, 0  # how many tokens the model made is unknown
         else:

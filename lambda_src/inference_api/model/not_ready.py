@@ -4,6 +4,7 @@ A stream of a model that sleeps is held instead (jobs/held_stream.py), and then 
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from inference_api.http.gateway import Request, Response, StreamedResponse
 from inference_api.http.streaming_runtime import close
@@ -36,20 +37,26 @@ def or_by_job(request: Request, route: Route, by_job: Route) -> Answered:
         return by_job(request)
     if not isinstance(response, StreamedResponse) or not request.caller:
         return response
-    return StreamedResponse(_pieces(request, response.pieces, by_job), response.content_type)
+    answers = [response]
+    return replace(
+        response, pieces=_pieces(request, answers, by_job), last_words=lambda error: answers[-1].last_words(error)
+    )
 
 
-def _pieces(request: Request, pieces: Iterator[bytes], by_job: Route) -> Iterator[bytes]:
+def _pieces(request: Request, answers: list[StreamedResponse], by_job: Route) -> Iterator[bytes]:
+    """Yield the pieces of the answer, or those of a job's, which is then added to `answers`."""
+    [response] = answers
     try:
-        yield from pieces
+        yield from response.pieces
         return
     except InvocationError as error:
         if not is_for_a_job(error):
             raise
     finally:
-        close(pieces)
+        close(response.pieces)
     instead = by_job(request)
     if isinstance(instead, StreamedResponse):
+        answers.append(instead)
         yield from instead.pieces
     else:
         yield instead.text.encode()

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from inference_api.http.strict_json import read_strict_json
 from inference_api.model.generation_parameters import check_names, check_parameters
+from inference_api.model.images import check_images
 from inference_api.shared.errors import ApiError, EngineRuleError
-from inference_api.shared.request_rules import Ranges, RequestRules
+from inference_api.shared.request_rules import MOST_ANSWERS, Ranges, RequestRules
 
 _PROMPTS = ("inputs", "messages", "prompt")
 # The parameters that limit the length of an answer, and those that ask for several answers. Names that only one engine
@@ -41,29 +43,41 @@ def check_request_body(
     except EngineRuleError:
         if engine_serves():
             raise
-        of_any = RequestRules("the engine", _PROMPTS, {}, rules.max_bytes, rules.model_aliases)
+        bodies = tuple(dict.fromkeys((*_PROMPTS, *rules.bodies)))
+        of_any = replace(rules, engine="the engine", bodies=bodies, ranges={}, names=None, most_answers=MOST_ANSWERS)
         return _check(body, content_type, of_any, may_stream)
 
 
-def _check(body: bytes, content_type: str | None, rules: RequestRules, may_stream: bool) -> dict[str, Any]:
+def read_document(body: bytes, content_type: str | None, keys: tuple[str, ...], max_bytes: int) -> dict[str, Any]:
+    """Return a body as a document. keys: the members of which it needs one. Raises ApiError 400, 413 or 415."""
     if not body.strip():
-        raise ApiError("empty_body", f"The body is empty; send JSON with {_one_of(rules.bodies)}.")
-    if len(body) > rules.max_bytes:
-        message = f"The body has {len(body)} bytes; at most {rules.max_bytes} are taken. Send a shorter one."
+        raise ApiError("empty_body", f"The body is empty; send JSON with {_one_of(keys)}.")
+    if len(body) > max_bytes:
+        message = f"The body has {len(body)} bytes; at most {max_bytes} are taken. Send a shorter one."
         raise ApiError("body_too_large", message)
     if content_type is not None and content_type.partition(";")[0].strip().lower() != "application/json":
         raise ApiError("unsupported_media_type", "Send the body with the header content-type: application/json.")
     document = read_strict_json(body)
     if not isinstance(document, dict):
-        raise ApiError("invalid_json", f"The body must be a JSON object with {_one_of(rules.bodies)}.")
+        raise ApiError("invalid_json", f"The body must be a JSON object with {_one_of(keys)}.")
+    return document
+
+
+def _check(body: bytes, content_type: str | None, rules: RequestRules, may_stream: bool) -> dict[str, Any]:
+    document = read_document(body, content_type, rules.bodies, rules.max_bytes)
     key = _prompt_key(document, rules)
     if key == "messages":
         _check_messages(document[key])
-    elif key == "inputs" or not _is_tokens(document[key]):
+    elif key == "query":
+        _check_query(document[key])
+    elif (key == "inputs" and rules.makes_text) or not _is_tokens(document[key]):
         _check_texts(document[key], key)
+    check_images(document, rules.images)
     parameters, prefix = _parameters(document, key)
     _check_stream(document.get("stream"), "stream", may_stream)
     _check_stream(parameters.get("stream"), prefix + "stream", may_stream and not prefix)
+    if not rules.makes_text:
+        return document
     check_parameters(parameters, rules.ranges, engine=rules.engine, prefix=prefix)
     for where, names in (rules.names or {}).get(key, {}).items():
         check_names(parameters if where else document, names, engine=rules.engine, prefix=where)
@@ -83,8 +97,11 @@ def body_for_model(body: bytes, document: Mapping[str, Any], rules: RequestRules
     return json.dumps({name: value for name, value in document.items() if name != "model"}, ensure_ascii=False).encode()
 
 
-def answer_tokens(document: Mapping[str, Any], ranges: Ranges) -> int:
+def answer_tokens(document: Mapping[str, Any], rules: RequestRules) -> int:
     """Return the most tokens that the answers to a checked body can have. Raises ApiError 400 if it sets no limit."""
+    if not rules.makes_text:
+        return 0
+    ranges = rules.ranges
     key = next(key for key in _PROMPTS if key in document)
     parameters, prefix = _parameters(document, key)
     # The engine's own name first, because an error names the first.
@@ -110,7 +127,7 @@ def _counts(name: str, ranges: Ranges) -> bool:
 
 
 def _prompt_key(document: Mapping[str, Any], rules: RequestRules) -> str:
-    found = [key for key in _PROMPTS if key in document]
+    found = [key for key in dict.fromkeys((*_PROMPTS, *rules.bodies)) if key in document]
     if len(found) == 1 and found[0] in rules.bodies:
         return found[0]
     has = ", ".join(f'"{key}"' for key in found) or "none"
@@ -156,9 +173,17 @@ def _check_texts(value: Any, field: str) -> None:
         raise _empty(field)
     for where, text in texts:
         if not isinstance(text, str):
-            raise _invalid(where, f"{field} is a string or a list of strings")
+            rule = "a string, a list of strings, or token ids" if field == "input" else "a string or a list of strings"
+            raise _invalid(where, f"{field} is {rule}")
         if not text:
             raise _empty(where)
+
+
+def _check_query(query: Any) -> None:
+    if not isinstance(query, str):
+        raise _invalid("query", "it is a string")
+    if not query:
+        raise _empty("query")
 
 
 def _check_messages(messages: Any) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from inference_api.model.images import image_tokens
 from inference_api.model.request_body import answer_tokens
 from inference_api.shared.errors import ApiError
 from inference_api.shared.request_rules import RequestRules
@@ -16,10 +17,10 @@ _MOST_TOKENS = 100_000_000  # a body may ask for any number, even one with more 
 def most_tokens(document: Mapping[str, Any], rules: RequestRules) -> tuple[int, int]:
     """Return the tokens of the prompt, estimated by its length, and the most tokens that its answers may have."""
     try:
-        most = answer_tokens(document, rules.ranges)
+        most = answer_tokens(document, rules)
     except ApiError:
         most = _UNSAID_TOKENS
-    return _prompt_tokens(document), min(most, _MOST_TOKENS)
+    return _prompt_tokens(document) + image_tokens(document, rules.images), min(most, _MOST_TOKENS)
 
 
 def tokens_of(answer: bytes) -> tuple[int | None, int] | None:
@@ -51,14 +52,22 @@ def _details(sample: Any) -> Mapping[str, Any]:
 
 
 def _prompt_tokens(document: Mapping[str, Any]) -> int:
-    """Estimate the tokens of the prompt, at least 1. Images count only if the engine reports tokens."""
-    prompt = document.get("inputs") or document.get("prompt") or []
+    """Estimate the tokens of the prompt, at least 1, without its images."""
+    if "query" in document:
+        return pair_tokens(document["query"], document.get("documents") or document.get("texts"))
+    prompt = document.get("inputs") or document.get("prompt") or document.get("input") or []
     parts = prompt if isinstance(prompt, list) else [prompt]
     given = sum(type(token) is int for part in parts for token in (part if isinstance(part, list) else [part]))
     texts = [part for part in parts if isinstance(part, str)]
     texts += [text for message in document.get("messages") or [] for text in _texts_of(message)]
     texts += _as_json(document, "tools", "functions")
     return max(1, given + tokens_by_length(sum(len(text.encode(errors="replace")) for text in texts)))
+
+
+def pair_tokens(query: str, documents: Any) -> int:
+    """Estimate the tokens of a query that a model reads with each of the documents."""
+    texts = [text for text in documents if isinstance(text, str)] if isinstance(documents, list) else []
+    return max(1, sum(tokens_by_length(len((query + text).encode(errors="replace"))) for text in texts))
 
 
 def _texts_of(message: Mapping[str, Any]) -> list[str]:

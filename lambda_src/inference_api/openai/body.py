@@ -29,7 +29,7 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: Authori
     _demand_route(deployed, chat)
     of_route = replace(rules, engine="this route", bodies=(form,), ranges={}, names=None)
     document = check_request_body(body, content_type, of_route, lambda: True, may_stream=True)
-    _check_model(document.get("model"), deployed, key)
+    check_model_name(document.get("model"), deployed, key)
     with_usage = _check_stream_options(document)
     facts, echo = deployed.openai, ""
     if not chat and facts.inputs:
@@ -38,6 +38,8 @@ def read_call(body: bytes, content_type: str | None, *, chat: bool, key: Authori
             echo = of_engine["inputs"]
     else:
         of_engine = _in_the_words_of_engines(document, rules)
+        if facts.grammar:
+            of_engine = _with_grammar(of_engine)
     dropped = {"stream"} if facts.keeps_model else {"stream", "model"}
     if form not in facts.asks_usage and not facts.keeps_model:
         dropped.add("stream_options")
@@ -78,7 +80,7 @@ def _demand_route(deployed: Settings, chat: bool) -> None:
     raise ApiError("unsupported_body", message, field="prompt")
 
 
-def _check_model(name: Any, deployed: Settings, key: AuthorizedKey | None) -> None:
+def check_model_name(name: Any, deployed: Settings, key: AuthorizedKey | None) -> None:
     """Raises ApiError for an unknown model. If the deployment takes any name, a key with a list of models does not."""
     if name is not None and not isinstance(name, str):
         raise ApiError("invalid_parameter", "model: must be a string.", field="model")
@@ -115,6 +117,15 @@ def _in_the_words_of_engines(document: dict[str, Any], rules: RequestRules) -> d
     if found.get("top_p") == 1 and "exclusive_maximum" in rules.ranges.get("top_p", {}):
         del found["top_p"]
     return found
+
+
+def _with_grammar(of_engine: dict[str, Any]) -> dict[str, Any]:
+    """Name the schema of the answer as TGI does (GrammarType in router/src/lib.rs)."""
+    form = of_engine.get("response_format")
+    named = form.get("json_schema") if isinstance(form, dict) and form.get("type") == "json_schema" else None
+    if not isinstance(named, dict) or "schema" not in named:
+        return of_engine
+    return of_engine | {"response_format": {"type": "json", "value": named["schema"]}}
 
 
 def _without_neutral(of_engine: dict[str, Any], form: str, rules: RequestRules) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from inference_api.openai import whole
 from inference_api.openai.call import OnUsage, OpenAICall, unheard
+from inference_api.shared import errors
 from inference_api.shared.runtime import runtime
 
 
@@ -26,16 +27,24 @@ def chunks(values: Iterable[Any], call: OpenAICall, on_usage: OnUsage = unheard)
 def _openai_chunks(values: Iterable[Any], call: OpenAICall) -> Iterator[dict[str, Any]]:
     completion = f"cmpl-{runtime().new_id()}"
     for value in values:
-        if isinstance(value, dict) and isinstance(value.get("token"), dict):
-            yield from _of_token(value, call, completion)
-        elif isinstance(value, dict) and isinstance(value.get("choices"), list) and not _is_whole(value):
-            yield whole.in_openai_words(value, call)
-        else:
-            yield from whole.as_chunks(whole.from_value(value, call))
+        try:
+            found = list(_of_value(value, call, completion))
+        except (AttributeError, LookupError, TypeError):  # of a form that no engine of ours has
+            raise errors.answer_not_openai() from None
+        yield from found
+
+
+def _of_value(value: Any, call: OpenAICall, completion: str) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and isinstance(value.get("token"), dict):
+        yield from _of_token(value, call, completion)
+    elif isinstance(value, dict) and isinstance(value.get("choices"), list) and not _is_whole(value):
+        yield whole.in_openai_words(value, call)
+    else:
+        yield from whole.as_chunks(whole.from_value(value, call))
 
 
 def _is_whole(value: dict[str, Any]) -> bool:
-    return any("message" in choice for choice in value["choices"])
+    return any(isinstance(choice, dict) and "message" in choice for choice in value["choices"])
 
 
 def _of_token(value: dict[str, Any], call: OpenAICall, completion: str) -> Iterator[dict[str, Any]]:

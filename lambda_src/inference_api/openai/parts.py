@@ -107,7 +107,8 @@ def _choices(value: Any) -> Iterator[tuple[int, bool]]:
     elif isinstance(choices := value.get("choices"), list):
         for choice in choices:
             if isinstance(choice, dict):
-                yield choice.get("index", 0), "message" in choice or bool(choice.get("finish_reason"))
+                index = choice.get("index")
+                yield index if isinstance(index, int) else 0, "message" in choice or bool(choice.get("finish_reason"))
     else:
         yield 0, not isinstance(value.get("token"), dict) or isinstance(value.get("generated_text"), str)
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 
-from inference_api.http import sse
 from inference_api.http.answer import MAX_RESPONSE_BYTES
 from inference_api.http.gateway import Request, StreamedResponse
 from inference_api.http.heartbeat import COMMENT, SPACE, opened
@@ -13,10 +12,9 @@ from inference_api.model import deployed_engine, metered_call
 from inference_api.model.endpoint import deployed_endpoint
 from inference_api.model.endpoint_client import EndpointClient, one_stream
 from inference_api.model.metered_call import MeteredCall
-from inference_api.openai import whole
-from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
+from inference_api.openai.exchange import Exchange, Read
 from inference_api.openai.parts import objects
 from inference_api.shared import errors
 from inference_api.shared.time_budget import SILENCE
@@ -25,40 +23,35 @@ from inference_api.shared.time_budget import SILENCE
 Held = Callable[[Request, MeteredCall, Callable[[], Iterator[bytes]]], Iterator[bytes]]
 
 
-def chat(request: Request, held: Held) -> StreamedResponse:
-    """POST /chat/completions: a chat completion, whole or as a stream."""
-    return _answered(request, held, chat=True)
+def answered(request: Request, held: Held, read: Read) -> StreamedResponse:
+    """Answer a request, whole or as a stream. Raises ApiError before the model is asked.
 
-
-def completions(request: Request, held: Held) -> StreamedResponse:
-    """POST /completions: a text completion, whole or as a stream."""
-    return _answered(request, held, chat=False)
-
-
-def _answered(request: Request, held: Held, *, chat: bool) -> StreamedResponse:
-    """Answer a request. ApiError is raised before the model is asked; errors of the model come with the first piece."""
+    Errors of the model come with the first piece.
+    """
     deployed_engine.demand()
-    call = read_call(request.body, request.content_type, chat=chat, key=request.key)
+    exchange = read(request.body, request.content_type, request.key)
+    call = exchange.call
     hang_up = streaming_endpoint().hang_up
     meter = metered_call.admit(request, call.document)
     leave = partial(meter.leave, hang_up)
     if call.streams:
-        events = meter.stream(held(request, meter, lambda: _events(call, meter)))
-        return StreamedResponse(opened(events, COMMENT, interrupt=leave))
-    pieces = meter.stream(_whole(call, meter))
+        events = meter.stream(held(request, meter, lambda: _events(exchange, meter)))
+        return StreamedResponse(opened(events, COMMENT, interrupt=leave), last_words=exchange.last_words)
+    pieces = meter.stream(_whole(exchange, meter))
     return StreamedResponse(
         opened(pieces, SPACE, first_after=SILENCE, every=SILENCE, interrupt=leave), "application/json"
     )
 
 
-def _events(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
+def _events(exchange: Exchange, meter: MeteredCall) -> Iterator[bytes]:
+    call = exchange.call
     with _asked(call, meter, call.streamed() if call.engine_streams else call.unstreamed()) as parts:
-        yield from sse.events(chunks(objects(parts), call, meter))
+        yield from exchange.events(chunks(objects(parts), call, meter))
 
 
-def _whole(call: OpenAICall, meter: MeteredCall) -> Iterator[bytes]:
-    with _asked(call, meter, call.unstreamed()) as parts:
-        answer = whole.openai_object(_joined(parts, meter), call)
+def _whole(exchange: Exchange, meter: MeteredCall) -> Iterator[bytes]:
+    with _asked(exchange.call, meter, exchange.call.unstreamed()) as parts:
+        answer = exchange.view(_joined(parts, meter))
     yield json.dumps(answer).encode()
 
 

@@ -24,6 +24,18 @@ def openai_object(answer: bytes, call: OpenAICall) -> dict[str, Any]:
         raise errors.answer_not_openai() from None
 
 
+def chunks_of(answer: bytes, call: OpenAICall) -> list[dict[str, Any]]:
+    """Return a whole answer as the chunks of a stream, with `usage` only if the caller asked for it.
+
+    Raises InvocationError for an answer of no form of ours.
+    """
+    whole = openai_object(answer, call)
+    try:
+        return list(as_chunks(whole if call.with_usage else {**whole, "usage": None}))
+    except (AttributeError, LookupError, TypeError):  # of a form that no engine of ours has
+        raise errors.answer_not_openai() from None
+
+
 def from_value(value: Any, call: OpenAICall) -> dict[str, Any]:
     """Return OpenAI's object for an answer that is already parsed."""
     if isinstance(value, dict) and isinstance(value.get("choices"), list):

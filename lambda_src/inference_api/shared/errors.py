@@ -17,6 +17,7 @@ from inference_api.shared.container_words import (
     status_of_engine,
 )
 from inference_api.shared.error_codes import STATUS_OF
+from inference_api.shared.rate_limits import token_headers
 
 # Statuses of a container that say nothing about the request. They are about access, the path or the time, or they are
 # failures of DJL Serving and TGI.
@@ -35,7 +36,7 @@ class ApiError(Exception):
     """An error that the caller gets as an answer.
 
     code: one of error_codes.py. status: of HTTP; None = the code's. message: for the caller, never logged. cause: for
-    the log only. ran: whether the model may have worked on the request.
+    the log only. ran: whether the model may have worked on the request. headers: more headers of the answer.
     """
 
     def __init__(
@@ -48,10 +49,12 @@ class ApiError(Exception):
         retry_after_in_seconds: int | None = None,
         cause: str | None = None,
         ran: bool = False,
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(code)
         self.status, self.code, self.message, self.field = status or STATUS_OF[code], code, message, field
         self.retry_after_in_seconds, self.cause, self.ran = retry_after_in_seconds, cause, ran
+        self.headers = headers or {}
 
     @property
     def is_final(self) -> bool:
@@ -229,7 +232,8 @@ def tokens_exceeded(period: str, limit: int, renews_at: datetime, now: float) ->
         f"the limit renews at {renews_at.isoformat().replace('+00:00', 'Z')}."
     )
     seconds = max(1, math.ceil(renews_at.timestamp() - now))
-    return ApiError(f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds)
+    headers = token_headers(limit, 0, seconds)
+    return ApiError(f"tokens_per_{period}_exceeded", text, retry_after_in_seconds=seconds, headers=headers)
 
 
 def internal_error(cause: str) -> ApiError:
@@ -260,6 +264,11 @@ def answer_too_large() -> ApiError:
 def answer_not_openai() -> InvocationError:
     text = "The model's answer has neither choices nor a text; ask the operator to check the model, or POST generate."
     return InvocationError("model_error", text, ran=True, cause="no choices")
+
+
+def answer_not_vectors() -> InvocationError:
+    text = "The model's answer has no vector or score for each text; ask the operator to check the model."
+    return InvocationError("model_error", text, ran=True, cause="no vectors")
 
 
 def stream_broken() -> InvocationError:

@@ -7,7 +7,7 @@ from functools import cache
 
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.openai_facts import OpenAIFacts
-from inference_api.shared.request_rules import MOST_ANSWERS, RequestRules
+from inference_api.shared.request_rules import MOST_ANSWERS, ImageRules, RequestRules
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Settings:
     the component of the endpoint that holds the model; empty if the endpoint itself holds it. endpoint_name,
     endpoint_configuration, endpoint_url: empty without an endpoint; the configuration is the one that the endpoint has
     once its update is done. engine_version: empty for an own image. longest_wait_in_seconds: the longest time that a
-    caller may wait for the model, or for a job's end. openai_routes: `chat`, `completions`, both, or none. adapters:
-    names of the model's LoRA adapters, which callers may use like a model's. updates_by_parts: whether old and new
-    instances answer side by side during an update.
+    caller may wait for the model, or for a job's end. openai_routes: some of `chat`, `completions`, `embeddings`,
+    `rerank`. adapters: names of the model's LoRA adapters, which callers may use like a model's. updates_by_parts:
+    whether old and new instances answer side by side during an update.
     """
 
     endpoint_deployed: bool
@@ -66,6 +66,7 @@ class Settings:
 def settings() -> Settings:
     """Read the deployment from the environment. Raises KeyError or ValueError if the template did not set it."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
+    facts = OpenAIFacts(**json.loads(os.environ.get("OPENAI_FACTS", "{}")))
     return Settings(
         endpoint_deployed=os.environ.get("ENDPOINT_DEPLOYED", "true") == "true",
         endpoint_name=os.environ["ENDPOINT_NAME"],
@@ -86,8 +87,10 @@ def settings() -> Settings:
             model_aliases=tuple(schema["model_aliases"]),
             names=schema.get("names"),
             most_answers=schema.get("most_answers") or MOST_ANSWERS,
+            makes_text=not (facts.embeds or facts.reranks),
+            images=ImageRules(**schema["images"]) if "images" in schema else None,
         ),
-        openai=OpenAIFacts(**json.loads(os.environ.get("OPENAI_FACTS", "{}"))),
+        openai=facts,
         adapters=tuple(filter(None, os.environ.get("ADAPTERS", "").split(","))),
         updates_by_parts=os.environ.get("UPDATES_BY_PARTS") == "true",
     )
@@ -136,6 +139,12 @@ def job_settings() -> JobSettings:
 def usage_table() -> str | None:
     """Return the name of the table that counts the usage of keys; None if the deployment names no keys."""
     return os.environ.get("USAGE_TABLE")
+
+
+@cache
+def cors_origins() -> frozenset[str]:
+    """Return the origins of web pages that may call the API from a browser; empty = none may."""
+    return frozenset(filter(None, os.environ.get("CORS_ORIGINS", "").split(",")))
 
 
 def takes_jobs() -> bool:

@@ -152,7 +152,8 @@ class Completion:
         if job.output:
             said = tokens_of(answer.body) if answer else None
             prompt = said[0] if said and said[0] is not None else job.tokens_in
-            completion = said[1] if said else tokens_by_length(job.output.size)
+            by_length = tokens_by_length(job.output.size) if job.tokens_out else 0  # vectors are no tokens
+            completion = said[1] if said else by_length
         charge = KeyCharge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
         return self._usage.settlements(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
 

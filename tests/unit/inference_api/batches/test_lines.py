@@ -11,6 +11,7 @@ from inference_api.batches.lines import Lines
 from inference_api.http.answer import Answer
 from inference_api.jobs.state.job import SUCCEEDED, Job, Output
 from inference_api.openai.call import OpenAICall
+from inference_api.openai.exchange import PlainExchange
 
 BATCH = Batch("batch_0", "o", "/v1/completions", "file-0", "k", "v", 0, 500, 60)
 OUTPUT = Output("output/0", "v", "e", 10, "application/json", 1, in_table=True)
@@ -22,7 +23,7 @@ TEXT = "one\u2028two\u2029three\u0085four\ud800"
 def line_for(answer: object) -> dict[str, Any]:
     """Return the line of a job with this answer."""
     call = OpenAICall({"prompt": "p"}, "prompt", False, "m", False, False, False, False)
-    lines = Lines(cast(Any, None), lambda body, endpoint: call)
+    lines = Lines(cast(Any, None), lambda body, endpoint: PlainExchange(call))
     raw = Answer(json.dumps(answer).encode(), "application/json")
     found = lines.result(BATCH, InputLine(1, TEXT[:-1], {}), JOB, None, raw)
     (text,) = found.raw.decode().splitlines()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,6 +95,12 @@ class Deployment:
                 raise refusal.for_caller(operation) from None
 
         return call
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    deployed = SimpleNamespace(model_id="model", adapters=())
+    monkeypatch.setattr("inference_api.model.metered_call.settings", lambda: deployed)
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_a_key_at_its_minute_is_refused_until_the_next_one() -> None:
     clock = Clock()
     usage, _ = counter(clock)
     key = AuthorizedKey("a", tokens_per_minute=100)
-    usage.settle(usage.admit("owner", key, 10, 90), 10, 90)
+    usage.settle(usage.admit("owner", key, 10, 90)[0], 10, 90)
     error = refusal(usage, key)
     assert (error.status, error.code, error.retry_after_in_seconds) == (429, "tokens_per_minute_exceeded", 60)
     assert "2027-01-01T00:00:00Z" in error.message
@@ -88,7 +88,7 @@ def test_a_key_at_its_month_is_refused_until_the_next_one() -> None:
     clock.now -= 86_400
     usage, _ = counter(clock)
     key = AuthorizedKey("a", tokens_per_month=100)
-    usage.settle(usage.admit("owner", key, 10, 10), 60, 40)
+    usage.settle(usage.admit("owner", key, 10, 10)[0], 60, 40)
     clock.now += 3600
     error = refusal(usage, key)
     assert (error.code, error.retry_after_in_seconds) == ("tokens_per_month_exceeded", 86_460 - 3600)
@@ -99,7 +99,7 @@ def test_a_key_at_its_month_is_refused_until_the_next_one() -> None:
 def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
     usage, _ = counter(Clock())
     key = AuthorizedKey("a", tokens_per_minute=100, tokens_per_month=100)
-    charge = usage.admit("owner", key, 10, 4096)
+    charge = usage.admit("owner", key, 10, 4096)[0]
     refusal(usage, key)
     usage.settle(charge, 8, 20)
     assert usage.admit("owner", key, 10, 10)
@@ -108,7 +108,7 @@ def test_what_a_call_did_not_take_is_given_back_within_its_minute() -> None:
 def test_a_call_that_was_not_made_is_not_counted() -> None:
     usage, table = counter(Clock())
     key = AuthorizedKey("a", tokens_per_minute=100, tokens_per_month=100)
-    usage.withdraw(usage.admit("owner", key, 10, 4096))
+    usage.withdraw(usage.admit("owner", key, 10, 4096)[0])
     assert [table.count(name) for name in ("requests", "errors", "charged", "minute_charged")] == [0, 0, 0, 0]
     assert usage.admit("owner", key, 10, 10)
 
@@ -118,9 +118,9 @@ def test_what_a_long_answer_took_on_top_counts_in_the_minute_of_its_end() -> Non
     clock.now += 3600
     usage, _ = counter(clock)
     key = AuthorizedKey("a", tokens_per_minute=100)
-    long_one = usage.admit("owner", key, 10, 20)
+    long_one = usage.admit("owner", key, 10, 20)[0]
     clock.now += 60
-    usage.settle(usage.admit("owner", key, 10, 0), 10, 0)
+    usage.settle(usage.admit("owner", key, 10, 0)[0], 10, 0)
     usage.settle(long_one, 10, 110)
     assert refusal(usage, key).code == "tokens_per_minute_exceeded"
 
@@ -137,7 +137,7 @@ def test_a_failing_table_refuses_calls_and_loses_no_answer(capsys: pytest.Captur
     table.lose = "before"
     with pytest.raises(ReadTimeoutError):  # a 503 of the route
         usage.admit("owner", AuthorizedKey("a", tokens_per_minute=5), 10, 10)
-    charge = usage.admit("owner", AuthorizedKey("a", tokens_per_minute=5), 10, 10)
+    charge, _ = usage.admit("owner", AuthorizedKey("a", tokens_per_minute=5), 10, 10)
     table.lose = "before"
     usage.settle(charge, 1, 1)
     assert "ReadTimeoutError at counting tokens" in json.loads(capsys.readouterr().out)["cause"]
@@ -149,7 +149,7 @@ def test_a_write_that_botocore_repeats_counts_once(how: str) -> None:
     usage, table = counter(Clock())
     usage.admit("owner", None, 0, 0)
     table.lose = "twice"
-    charge = usage.admit("owner", None, 10, 90)
+    charge = usage.admit("owner", None, 10, 90)[0]
     assert [table.count(name) for name in ("requests", "charged")] == [2, 100]
     table.lose = "twice"
     usage.settle(charge, 10, 5) if how == "settle" else usage.withdraw(charge)
@@ -188,9 +188,9 @@ def test_a_call_that_ends_after_it_was_taken_for_dead_is_not_counted_again() -> 
     clock = Clock()
     clock.now -= 86_400
     usage, table = counter(clock)
-    late = usage.admit("owner", None, 10, 4096)
+    late = usage.admit("owner", None, 10, 4096)[0]
     clock.now += LONGEST_CALL_IN_SECONDS
-    usage.withdraw(usage.admit("owner", None, 10, 10))
+    usage.withdraw(usage.admit("owner", None, 10, 10)[0])
     usage.settle(late, 10, 50)
     assert [table.count(name) for name in ("tokens_in", "tokens_out", "charged")] == [10, 0, 10]
 
@@ -232,7 +232,7 @@ def test_no_order_of_calls_and_losses_opens_the_gate_or_counts_twice(
         elif step == "admit" and len(still_open) < MOST_ABANDONED:
             is_full = months[month] >= (per_month or math.inf) or minutes[minute] >= (per_minute or math.inf)
             try:
-                charge = usage.admit("owner", key, value, 0)
+                charge = usage.admit("owner", key, value, 0)[0]
             except ReadTimeoutError:
                 if table.written > written:  # and then withdrawn
                     latest[month] = minute

@@ -154,8 +154,10 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
 def runtime_that(script: Script) -> Iterator[RuntimeDouble]:
     with RuntimeDouble(script) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        yield server
-        server.shutdown()
+        try:
+            yield server
+        finally:
+            server.shutdown()  # else a test that fails leaves a thread that keeps the process alive
 
 
 @pytest.fixture

@@ -184,9 +184,10 @@ def test_a_whole_call_that_meets_the_model_asleep_is_charged_by_its_job_only(
 def test_a_key_may_ask_for_the_adapters_that_it_names(
     monkeypatch: pytest.MonkeyPatch, models: tuple[str, ...], asked: str | None, code: str | None
 ) -> None:
-    deployed = SimpleNamespace(model_id="Qwen/Qwen3-4B", model_names=("Qwen/Qwen3-4B", "lmi"))
+    names = ("Qwen/Qwen3-4B", "lmi")
+    deployed = SimpleNamespace(model_id="Qwen/Qwen3-4B", model_names=names, adapters=("legal", "sales"))
     monkeypatch.setattr("inference_api.model.metered_call.settings", lambda: deployed)
-    request: Any = SimpleNamespace(key=AuthorizedKey("team-a", models=models))
+    request: Any = SimpleNamespace(key=AuthorizedKey("team-a", models=models), told={})
     refused = None
     try:
         check_model(request, {"model": asked} if asked else {})

@@ -23,6 +23,7 @@ RANGES = {
 }
 TGI = RequestRules(engine="tgi", bodies=("inputs",), ranges=RANGES, max_bytes=1000)
 LMI = RequestRules(engine="lmi-vllm", bodies=("inputs", "messages", "prompt"), ranges={}, max_bytes=1000)
+ANY = RequestRules("any", ("inputs", "messages", "prompt"), {}, max_bytes=1000)
 PUBLISHED = RequestRules(
     engine="transformers",
     bodies=("inputs", "prompt"),
@@ -380,7 +381,7 @@ def test_any_body_at_all_is_taken_or_refused_in_our_shape(body: bytes) -> None:
     ],
 )
 def test_the_longest_answers_count_against_a_budget(document: dict[str, Any], tokens: int) -> None:
-    assert answer_tokens(document, {}) == tokens
+    assert answer_tokens(document, ANY) == tokens
 
 
 @pytest.mark.parametrize(
@@ -392,18 +393,18 @@ def test_the_longest_answers_count_against_a_budget(document: dict[str, Any], to
     ],
 )
 def test_all_samples_of_a_published_request_count_against_a_budget(document: dict[str, Any], tokens: int) -> None:
-    assert answer_tokens(document, PUBLISHED.ranges) == tokens
+    assert answer_tokens(document, PUBLISHED) == tokens
 
 
 def test_a_published_request_under_a_budget_needs_its_own_limit() -> None:
     with pytest.raises(ApiError) as caught:
-        answer_tokens({"prompt": "x"}, PUBLISHED.ranges)
+        answer_tokens({"prompt": "x"}, PUBLISHED)
     assert caught.value.field == "length"
 
 
 def test_a_length_that_the_engine_does_not_know_limits_nothing() -> None:
     with pytest.raises(ApiError) as caught:
-        answer_tokens({"prompt": "x", "length": 1}, {})
+        answer_tokens({"prompt": "x", "length": 1}, ANY)
     assert caught.value.field == "max_tokens"
 
 
@@ -484,5 +485,5 @@ def test_other_engines_judge_the_published_names_themselves() -> None:
 @pytest.mark.parametrize("parameters", [{}, {"max_new_tokens": 0}, {"max_new_tokens": None}, None])
 def test_under_a_budget_an_answer_needs_a_limit(parameters: Any) -> None:
     with pytest.raises(ApiError) as caught:
-        answer_tokens({"inputs": "x", "parameters": parameters}, {})
+        answer_tokens({"inputs": "x", "parameters": parameters}, ANY)
     assert caught.value.field == "parameters.max_new_tokens"

@@ -5,10 +5,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from inference_api.keys.key_usage import key_usage
+from inference_api.model import deployed_engine
+from inference_api.openai import routes
+from inference_api.shared import runtime
+from inference_api.shared.runtime import Runtime
 from inference_api.shared.settings import settings
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution import resolve
+from support.stand_ins.endpoint_streams import SageMaker
 
 MODEL = "Qwen/Qwen3-4B"
 _OWN_IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/my-server:1"
@@ -30,6 +37,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
         resolution = resolve(Deployment.model_validate(document))
         row = {"bodies": resolution.bodies, "parameters": resolution.parameters}
         row["model_aliases"] = resolution.container.model_aliases
+        row["images"] = {}
         row |= _strict() if engine == "transformers" else {}
         for name, value in {
             "ENDPOINT_NAME": "endpoint",
@@ -57,3 +65,25 @@ def _strict() -> dict[str, Any]:
     from llm_hosting.catalog.engines import engine
 
     return {"names": engine("transformers").names, "most_answers": engine("transformers").most_answers}
+
+
+@pytest.fixture
+def sagemaker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def answer(*parts: bytes | Exception, refusal: ClientError | None = None) -> SageMaker:
+        client = SageMaker(*parts, refusal=refusal)
+        forget()
+        monkeypatch.setattr(runtime, "_current", Runtime(client=lambda service, config: client))
+        return client
+
+    def forget() -> None:
+        routes.streaming_endpoint.cache_clear()
+        key_usage.cache_clear()
+        deployed_engine.endpoint_status.cache_clear()
+
+    yield answer
+    forget()
+
+
+@pytest.fixture
+def metered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USAGE_TABLE", "usage")

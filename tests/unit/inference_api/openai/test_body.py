@@ -13,6 +13,7 @@ from inference_api.model import deployed_engine
 from inference_api.openai.body import read_call
 from inference_api.openai.call import OpenAICall
 from inference_api.shared.errors import ApiError
+from support.pictures import data_url, png
 from unit.inference_api.model.test_request_body import _json
 from unit.inference_api.openai.conftest import MODEL, Deploy
 
@@ -48,7 +49,7 @@ def answered(*, image: bool = False) -> list[dict[str, Any]]:
     if image:
         parts = [
             {"type": "text", "text": "What is in this image?"},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"}},
+            {"type": "image_url", "image_url": {"url": data_url(png(2, 2)), "detail": "low"}},
         ]
         return [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]
     asked = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
@@ -89,6 +90,8 @@ def test_a_published_chat_reaches_the_engine_as_it_is_but_for_the_model(deploy: 
     document = CHAT | PUBLISHED_CHATS[name]
     call = read(document, chat=True)
     kept = {name: value for name, value in document.items() if name not in ("stream", "model")}
+    if (engine, name) == ("tgi", "a format"):
+        kept["response_format"] = {"type": "json", "value": schema(20)}
     assert json.loads(call.unstreamed()) == kept | ({"model": MODEL} if engine == "custom" else {})
     assert (call.streams, call.model, call.chat) == (False, MODEL, True)
 

@@ -8,7 +8,7 @@ import pytest
 from inference_api.http.sse import event
 from inference_api.openai.call import OpenAICall
 from inference_api.openai.chunks import chunks
-from inference_api.openai.whole import as_chunks, openai_object
+from inference_api.openai.whole import as_chunks, chunks_of, openai_object
 from inference_api.shared import runtime
 from inference_api.shared.errors import InvocationError
 
@@ -150,6 +150,13 @@ def test_a_whole_answer_makes_the_chunks_of_a_stream() -> None:
 def test_a_whole_completion_makes_chunks_of_the_same_object() -> None:
     whole = {"id": "c", "object": "text_completion", "choices": [{"index": 0, "text": "a", "finish_reason": "stop"}]}
     assert list(as_chunks(whole)) == [whole]
+
+
+@pytest.mark.parametrize("choice", [5, {"message": "Hi"}, {"message": {"tool_calls": [1]}}, {"finish_reason": []}])
+def test_a_whole_answer_of_no_known_form_is_an_error_of_the_model(choice: Any) -> None:
+    with pytest.raises(InvocationError) as raised:
+        chunks_of(json.dumps({"choices": [choice]}).encode(), call())
+    assert (raised.value.code, raised.value.status) == ("model_error", 502)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """POST /chat/completions and POST /completions in front of an endpoint that answers at once."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from threading import Event
 from typing import Any
 
 import pytest
@@ -12,14 +10,12 @@ from botocore.exceptions import ClientError, EventStreamError
 
 from inference_api.http.gateway import Request, streams
 from inference_api.http.streaming_runtime import Streamed
-from inference_api.keys.key_usage import key_usage
-from inference_api.model import deployed_engine
 from inference_api.model.metered_call import MeteredCall
 from inference_api.openai import routes
-from inference_api.shared import runtime
-from inference_api.shared.runtime import Runtime
+from inference_api.openai.exchange import read_chat, read_completion
 from inference_api.shared.settings import usage_table
-from support.patience import PATIENCE_IN_SECONDS, wait_for
+from support.patience import wait_for
+from support.stand_ins.endpoint_streams import SILENCE
 from unit.inference_api.openai.conftest import MODEL, Deploy
 
 CHAT = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
@@ -38,88 +34,6 @@ WHOLE = {"id": "c", "object": "chat.completion", "created": 1, "model": "lmi", "
 }
 
 
-SILENCE = b"until somebody hangs up"
-
-
-class EventStream:
-    """botocore's event stream of these parts. An exception among them is raised in its place."""
-
-    def __init__(self, parts: list[bytes | Exception]) -> None:
-        self._parts, self.closed = parts, False
-        self._raw_stream, self._hung_up = self, Event()
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for part in self._parts:
-            if part == SILENCE:
-                self._hung_up.wait(PATIENCE_IN_SECONDS)
-                raise ConnectionResetError
-            if isinstance(part, Exception):
-                raise part
-            yield {"PayloadPart": {"Bytes": part}}
-
-    def fileno(self) -> int:
-        self._hung_up.set()  # the client takes the socket to shut it down
-        raise ValueError
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class SageMaker:
-    """The two calls of an endpoint. `bodies` holds the bodies that it got, by call; `counts` is the table of usage."""
-
-    def __init__(self, *parts: bytes | Exception, refusal: ClientError | None = None) -> None:
-        self.stream, self.refusal = EventStream([*parts]), refusal
-        self.bodies: list[tuple[str, dict[str, Any]]] = []
-        self.counts = Counter[str]()
-
-    def update_item(self, *, ExpressionAttributeValues: dict[str, Any], **_: Any) -> dict[str, Any]:
-        for name in ("requests", "errors", "tokens_in", "tokens_out"):
-            self.counts[name] += int(ExpressionAttributeValues.get(f":{name}", {"N": "0"})["N"])
-        return {}
-
-    def invoke_endpoint_with_response_stream(self, *, Body: bytes, **_: Any) -> dict[str, Any]:
-        self.bodies.append(("stream", json.loads(Body)))
-        if self.refusal:
-            raise self.refusal
-        return {"Body": self.stream}
-
-    def invoke_endpoint(self, *, Body: bytes, **_: Any) -> dict[str, Any]:
-        self.bodies.append(("invoke", json.loads(Body)))
-        return {"Body": self, "ContentType": "application/json"}
-
-    def read(self) -> bytes:
-        return b"".join(part["PayloadPart"]["Bytes"] for part in self.stream)
-
-    def describe_endpoint(self, **_: Any) -> dict[str, Any]:
-        return {"EndpointStatus": "InService", "EndpointConfigName": ""}
-
-    def close(self) -> None:
-        """Close the client."""
-
-
-@pytest.fixture
-def sagemaker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    def answer(*parts: bytes | Exception, refusal: ClientError | None = None) -> SageMaker:
-        client = SageMaker(*parts, refusal=refusal)
-        forget()
-        monkeypatch.setattr(runtime, "_current", Runtime(client=lambda service, config: client))
-        return client
-
-    def forget() -> None:
-        routes.streaming_endpoint.cache_clear()
-        key_usage.cache_clear()
-        deployed_engine.endpoint_status.cache_clear()
-
-    yield answer
-    forget()
-
-
-@pytest.fixture
-def metered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("USAGE_TABLE", "usage")
-
-
 def at_once(request: Request, meter: MeteredCall, ask: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
     return ask()
 
@@ -132,7 +46,7 @@ def post(document: Any, *, chat: bool = True) -> Streamed:
         "body": document if isinstance(document, str) else json.dumps(document),
         "requestContext": {"requestId": "r", "identity": {"apiKeyId": "k"} if usage_table() else {}},
     }
-    return streams(partial(routes.chat if chat else routes.completions, held=at_once))(event, None)
+    return streams(partial(routes.answered, held=at_once, read=read_chat if chat else read_completion))(event, None)
 
 
 def body(answer: Streamed) -> bytes:
