@@ -114,8 +114,8 @@ def test_a_wrong_file_of_the_project_ends_the_synth_with_one_sentence(
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     result = run(name, tmp_path)
     assert result.returncode == 1
-    assert " Use bloom-176b, " in result.stderr
-    assert ", qwen3-4b-zero, qwen3-4b/prod or the path of a YAML file." in result.stderr
+    assert " Use bge-small, bloom-176b, " in result.stderr
+    assert ", qwen3-4b/prod, qwen3-embedding-0-6b, qwen3-vl-4b or the path of a YAML file." in result.stderr
     assert "-c deployment=<name>; slipway-account-settings is a name too." in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -19,6 +19,7 @@ PLACES = {
     "constructs/llm_hosting/service/llm_service.py": "the construct, of the table in hosting_modes.py",
     "lambda_src/inference_api/shared/settings.py": "properties of `Settings`, for all functions",
     "slipway/hosting/hosting.py": "the class for the operator's verbs: Endpoint or Machines",
+    "slipway/gateway/deployed.py": "whether jobs answer a stack's calls; its deployment file is not at hand",
     "constructs/llm_hosting/playground/serve.py": "whether streams are shown; the page's function shares no code",
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ..catalog.engines import engine
 from ..deployment.model import Deployment
 from ..resolution import Resolution
+from ..resolution.images import image_rules
 
 
 def function_environment(
@@ -39,11 +40,13 @@ def function_environment(
 
 
 def openai_environment(resolution: Resolution) -> dict[str, str]:
-    """Return the variables of OpenAI's routes.
+    """Return the variables of OpenAI's routes and of browsers.
 
     Machines do not get them, because a change would replace each machine.
     """
-    return {"OPENAI_ROUTES": ",".join(resolution.openai_routes), "OPENAI_FACTS": _compact(resolution.openai_facts)}
+    facts = {"OPENAI_ROUTES": ",".join(resolution.openai_routes), "OPENAI_FACTS": _compact(resolution.openai_facts)}
+    cors = resolution.deployment.api.cors
+    return facts | ({"CORS_ORIGINS": ",".join(cors.origins)} if cors else {})
 
 
 def _request_schema(resolution: Resolution) -> dict[str, object]:
@@ -54,6 +57,9 @@ def _request_schema(resolution: Resolution) -> dict[str, object]:
         "model_aliases": aliases,
     }
     # Left out for most engines, because Lambda takes only 4 kB of variables.
+    may_hold_images = "messages" in resolution.bodies or resolution.container.server == "tgi"
+    if may_hold_images and (images := image_rules(resolution.container)) is not None:
+        schema["images"] = images
     return schema | ({"names": own.names, "most_answers": own.most_answers} if own.names else {})
 
 

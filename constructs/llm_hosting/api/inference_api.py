@@ -13,6 +13,7 @@ from constructs import Construct
 from ..acknowledgement import acknowledge
 from ..deployment.model import Api, Logs
 from ..log_group import LogGroup
+from .cors import add_preflight, headers_of_gateway
 from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .keys import ApiKeys
@@ -95,6 +96,7 @@ class InferenceApi(Construct):
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
         self._routes = routes
         self._streaming: list[lambda_.Function] = []
+        self._cors_headers = headers_of_gateway(settings.cors) if settings.cors else {}
         self.access_log_group: LogGroup | None = None
         takes_files = any(each.id == "createFile" for each in routes)
         self.rest_api = apigateway.RestApi(
@@ -118,7 +120,7 @@ class InferenceApi(Construct):
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
                 status_code=response.status and str(response.status),
-                response_headers=response.headers,
+                response_headers=response.headers | self._cors_headers,
                 templates={"application/json": response.template},
             )
         self._keys: ApiKeys | None = None
@@ -200,6 +202,10 @@ class InferenceApi(Construct):
                 **self._authorization(takes_bearer=each.openai),
             )
             self._acknowledge_auth(route)
+        if self._settings.cors:
+            for path in dict.fromkeys(each.path for each in self._routes):
+                methods = [each.method for each in self._routes if each.path == path]
+                add_preflight(self.rest_api.root.resource_for_path(path), methods, self._settings)
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """Add a GET route without authorization. reason: why that is safe, for cdk-nag."""
@@ -212,7 +218,8 @@ class InferenceApi(Construct):
 
         API Gateway would take a key in `Authorization` for a malformed signature.
         """
-        headers = {f"method.response.header.{name}": value for name, value in answer.headers.items()}
+        named = answer.headers | self._cors_headers
+        headers = {f"method.response.header.{name}": value for name, value in named.items()}
         status = str(answer.status)
         integration = apigateway.MockIntegration(
             passthrough_behavior=apigateway.PassthroughBehavior.NEVER,  # other types: UNSUPPORTED_MEDIA_TYPE

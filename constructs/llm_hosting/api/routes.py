@@ -45,6 +45,9 @@ ROUTES = (
     Route("cancelJob", "DELETE", "/jobs/{id}", jobs=True, is_hint=True),
     Route("createChatCompletion", "POST", "/chat/completions", "generate", openai=True, needs=_TEXT, is_hint=True),
     Route("createCompletion", "POST", "/completions", "generate", openai=True, needs=_TEXT, is_hint=True),
+    Route("createResponse", "POST", "/responses", "generate", openai=True, needs=("chat",), is_hint=True),
+    Route("createEmbedding", "POST", "/embeddings", "generate", openai=True, needs=("embeddings",), is_hint=True),
+    Route("createRerank", "POST", "/rerank", "generate", openai=True, needs=("rerank",), is_hint=True),
     Route("listModels", "GET", "/models", openai=True, is_hint=True),
     Route("retrieveModel", "GET", "/models/{id+}", openai=True),  # most ids have a slash
     Route("createFile", "POST", "/files", jobs=True, openai=True, is_hint=True),

@@ -22,6 +22,7 @@ EngineName = Literal[
     "vllm",
     "sglang",
     "llama-cpp",
+    "tei",
     "huggingface",
     "transformers",
     "custom",
@@ -73,7 +74,8 @@ class EngineVersion:
     platform, arch: None = not known, because the image is the user's own.
     cuda: version of CUDA in the image; None = it holds no CUDA.
     regions: the regions that have the image; None = AWS does not state them.
-    bodies: the request shapes that it takes.
+    bodies: the request shapes that it takes to generate text; empty = it generates none.
+    tasks: the form of the requests for each other value of `model.task`: tei, openai (vectors) or jina (scores).
     handler: the built-in handler that runs if the user brings none; None = the image chooses one.
     handlers: all names of built-in handlers that this version has.
     settings_in: "archive" = a serving.properties in the model data, "environment" = variables of the container.
@@ -94,6 +96,7 @@ class EngineVersion:
     cuda: float | None
     regions: frozenset[str] | None
     bodies: tuple[str, ...]
+    tasks: Mapping[str, str]
     handler: str | None
     handlers: tuple[str, ...]
     settings_in: Literal["environment", "archive"]
@@ -138,6 +141,7 @@ class VersionRow:
     arch: Processor | None = None
     regions: str | None = None
     bodies: tuple[Literal["inputs", "messages", "prompt"], ...] = ()
+    tasks: Mapping[str, Literal["tei", "openai", "jina"]] = field(default_factory=dict)
     handler: str | None = None
     handlers: tuple[str, ...] = ()
     settings_in: Literal["environment", "archive"] = "environment"
@@ -164,7 +168,7 @@ class Engine:
 
     name: str
     title: str
-    server: Literal["djl", "tgi", "vllm", "sglang", "llama-cpp", "huggingface", "transformers", "own"]
+    server: Literal["djl", "tgi", "vllm", "sglang", "llama-cpp", "tei", "huggingface", "transformers", "own"]
     repository: str
     legacy: Legacy | None
     default_version: str
@@ -280,6 +284,7 @@ def _version(name: str, label: str, row: dict[str, Any], data: dict[str, Any]) -
         cuda=row.get("cuda"),
         regions=image_regions(said["regions"]) if said["regions"] else None,
         bodies=tuple(said["bodies"]),
+        tasks=said.get("tasks", {}),
         handler=said["handler"],
         handlers=tuple(said["handlers"]),
         settings_in=said["settings_in"],

@@ -9,6 +9,7 @@ from .engines import EngineVersion, engine
 from .instances import FILE as INSTANCES_FILE
 from .instances import InstanceType, ec2_instances, instances, machine_prices
 from .models import MODELS_FILE, ModelShape, model_shape
+from .vision import problems_of_vision
 
 Problem = tuple[str, str]  # a column, and what is wrong with it
 
@@ -21,6 +22,9 @@ SETTINGS = {
     "dtype",
     "quantization",
     "max_batch_size",
+    "max_batch_tokens",
+    "task",
+    "pooling",
     "max_batch_delay_in_ms",
     "startup_timeout_in_seconds",
     "invocation_timeout_in_seconds",
@@ -90,7 +94,7 @@ def problems_of_version(version: EngineVersion) -> Iterator[Problem]:
         yield "cuda", f"{version.cuda} is not the tag's {named[1]}.{named[2]}"
     elif (version.cuda is not None) != (version.platform == "gpu"):
         yield "cuda", "an image for GPUs has a version of CUDA, and no other image has one"
-    if not version.bodies:
+    if not version.bodies and known.server != "tei":
         yield "bodies", "name at least one of inputs, messages, prompt"
     if version.handler is not None and version.handler not in version.handlers:
         yield "handler", f"{version.handler!r} is not among the handlers of this version"
@@ -197,6 +201,8 @@ def problems_of_model(shape: ModelShape) -> Iterator[Problem]:
     if unknown := sorted(shape.needs.keys() - _TABLES):
         yield "needs", f"{unknown[0]!r} is not a table; use {', '.join(sorted(_TABLES))}"
     yield from _problems_of_numbers(shape, "layers_with_window")
+    if shape.vision:
+        yield from problems_of_vision(shape.vision)
     if not shape.parameters_in_billions:
         yield "parameters_in_billions", "must be more than 0; only a lock file may lack it"
         return

@@ -8,6 +8,7 @@ from typing import Any
 from ..project import kept_for_project
 from . import layers
 from .layers import CatalogError
+from .vision import VisionShape
 
 MODELS_FILE = Path(__file__).with_name("models.json")
 
@@ -44,7 +45,12 @@ class ModelShape:
     quant_method: as in quantization_config; several methods write the same format, each in its own way.
     rope: the type of rope_scaling, which a library may not compute yet.
     chat_template: whether the tokenizer's files hold a chat template.
+    vector_size: length of the vectors of an embedding model; pooling: how its files make one of those of a text's
+    tokens, in the words of `model.pooling`, or in those of the files; matryoshka: whether the first part of a vector is
+    a vector, too.
+    labels: of a classifier, as in id2label; a model that scores how texts fit a query has one.
     model_type: in config.json, of the part that generates text; wrapper: of the whole model, if that is another one.
+    vision: the part that reads images; None = there is none, or it is not known.
     needs: by table of architectures.json, the first version that runs the model, if it is later than for its
     architecture and its rope.
     """
@@ -80,8 +86,13 @@ class ModelShape:
     quant_method: str | None = None
     rope: str | None = None
     chat_template: bool | None = None
+    vector_size: int | None = None
+    pooling: str | None = None
+    matryoshka: bool | None = None
+    labels: int | None = None
     model_type: str | None = None
     wrapper: str | None = None
+    vision: VisionShape | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -113,7 +124,8 @@ def shapes_of(data: Mapping[str, Any]) -> tuple[ModelShape, ...]:
             wrong = [f"lacks {name}; write null if it is not known" for name in missing]
             wrong += [f"has {name}, which is not a column" for name in unknown]
             raise CatalogError(f"models.json: the row of {row.get('ids')} {', '.join(wrong)}. See docs/models.md.")
-        shapes.append(ModelShape(**{**row, "ids": tuple(row["ids"])}))
+        vision = VisionShape(**row["vision"]) if row.get("vision") else None
+        shapes.append(ModelShape(**{**row, "ids": tuple(row["ids"]), "vision": vision}))
     return tuple(shapes)
 
 

@@ -15,19 +15,21 @@ class OpenAIApi:
     streams: forms of body that the server streams.
     asks_usage: forms of body for which `stream_options` make the server count tokens.
     inputs: the server's set of names for parameters beside `inputs`; None = the names of LMI's vLLM, or none.
+    grammar: whether the server has TGI's form of a schema for the answer.
     """
 
     streams: tuple[str, ...]
     asks_usage: tuple[str, ...]
     inputs: str | None
+    grammar: bool
 
 
 @cache
 def openai_api(kind: str) -> OpenAIApi:
     """Return the row of a kind of server. Raises KeyError for an unknown kind.
 
-    kind: vllm, sglang, llama-cpp, tgi, rolling-batch, plain, transformers or own.
+    kind: vllm, sglang, llama-cpp, tei, tgi, rolling-batch, plain, transformers or own.
     """
     kinds: Mapping[str, Any] = json.loads((Path(__file__).parent / "openai_api.json").read_text())["kinds"]
     row = kinds[kind]
-    return OpenAIApi(tuple(row["streams"]), tuple(row["asks_usage"]), row.get("inputs"))
+    return OpenAIApi(tuple(row["streams"]), tuple(row["asks_usage"]), row.get("inputs"), row.get("grammar", False))

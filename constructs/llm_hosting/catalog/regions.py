@@ -8,10 +8,21 @@ from typing import Any
 
 
 @cache
-def container_accounts() -> dict[str, str]:
-    """Return the account id of each region; the CDK's own table lacks 13 of these regions."""
-    accounts: dict[str, str] = _data()["deep_learning_container_accounts"]
+def container_accounts(repository: str = "") -> dict[str, str]:
+    """Return the account id of each region that has this repository; the CDK's own table lacks 13 of the regions.
+
+    repository: some images are in the registries of SageMaker's algorithms; those of all others are one table.
+    """
+    algorithms = _data()["algorithm_accounts"]
+    of_algorithm = repository in algorithms["repositories"]
+    accounts: dict[str, str] = algorithms["accounts"] if of_algorithm else _data()["deep_learning_container_accounts"]
     return accounts
+
+
+@cache
+def all_container_accounts() -> frozenset[str]:
+    """Return AWS's accounts that hold images."""
+    return frozenset((*container_accounts().values(), *_data()["algorithm_accounts"]["accounts"].values()))
 
 
 def regions_without_components() -> Collection[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..catalog.models import ModelShape
+from ..catalog.vision import problems_of_vision
 from .printable import printable
 
 VERSION = 1
@@ -129,11 +130,14 @@ def lock_of(content: dict[str, Any], name: str) -> ModelLock:
         "adapters": content.get("adapters") or {},
     }
     try:
-        return _lock().validate_json(json.dumps(lock), strict=True)
+        read = _lock().validate_json(json.dumps(lock), strict=True)
     except ValidationError as error:
         wrong = error.errors()[0]
         place = ".".join(str(each) for each in wrong["loc"] if each != "shape")
         raise LockError(f"holds an impossible fact: {place}: {wrong['msg']}") from None
+    for place, problem in problems_of_vision(read.shape.vision) if read.shape.vision else ():
+        raise LockError(f"holds an impossible fact: {place}: {problem}")
+    return read
 
 
 def _beside_facts(content: dict[str, Any]) -> dict[str, Any]:

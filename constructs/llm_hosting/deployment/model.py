@@ -24,6 +24,10 @@ LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 36
 FREE_TEXTS = ("environment", "owner", "silenced")  # settings that hold any text, themselves or in the keys below
 EnvironmentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)]
 EnvironmentValue = Annotated[str, Field(max_length=1024)]
+# A name with a dot whose last part is no number: neither an IP address nor a port can be one.
+HostToFetch = Annotated[
+    str, Field(pattern=r"^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$", max_length=253)
+]
 KeyName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
 # A part of a component's name, which may have 63 characters, and of `model` in a request.
 AdapterName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
@@ -94,6 +98,16 @@ class Model(Section):
         description="Format of quantized weights: the one in which they are stored, or the one into which the engine "
         "converts them; null = the format of the model's own files.",
     )
+    task: Literal["generate", "embed", "rerank"] = Field(
+        "generate",
+        description="What the model answers with: `generate` = text, `embed` = a vector for each text (POST "
+        "/embeddings), `rerank` = how well each text fits a query (POST /rerank).",
+    )
+    pooling: Literal["mean", "cls", "last-token"] | None = Field(
+        None,
+        description="`task: embed` only: how the vectors of a text's tokens become one; null = as the model's files "
+        "say.",
+    )
     hub_token_secret_arn: str | None = Field(
         None,
         pattern=r"^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$",
@@ -152,6 +166,13 @@ class Serving(Section):
         le=4096,
         description="Number of requests that the engine computes together; null = the engine's default.",
     )
+    max_batch_tokens: int | None = Field(
+        None,
+        ge=1,
+        le=10_000_000,
+        description="Number of tokens of all requests together that the engine computes in one step; null = the "
+        "engine's default. `tei` takes no text that is longer.",
+    )
     max_batch_delay_in_ms: int | None = Field(
         None,
         ge=1,
@@ -164,6 +185,13 @@ class Serving(Section):
         le=100_000_000,
         description="Longest answer that callers ask for, in tokens; the checks estimate how long it takes. null = no "
         "estimate.",
+    )
+    images_per_prompt: int | None = Field(
+        None,
+        ge=0,
+        le=1000,
+        description="Most images in a request to a vision-language model, which the API checks, and vLLM, too; vLLM "
+        "then takes no video. 0 = texts only. null = as many as body and context hold.",
     )
     handler: str | None = Field(
         None,
@@ -515,6 +543,17 @@ class Quota(Section):
     period: Literal["DAY", "WEEK", "MONTH"] = Field("DAY", description="Period after which the count starts again.")
 
 
+class Cors(Section):
+    """Web pages that may call the API from a browser."""
+
+    origins: list[Annotated[str, Field(max_length=200)]] = Field(
+        min_length=1,
+        max_length=10,
+        description="Exact origins of the pages, such as `https://chat.example.com` or `http://localhost:5173`. Pages "
+        "of the first one can also read the answers of API Gateway itself, such as a 401 or a 429.",
+    )
+
+
 class NamedKey(Section):
     """The owner and limits of a key. `slipway keys create` makes its value, a deploy never does."""
 
@@ -557,6 +596,7 @@ def limits_of_keys(keys: Mapping[str, NamedKey]) -> str:
     """Return the limits of each key by its name, as JSON for the authorizer; `expires` in seconds since the epoch."""
     limits = {
         name: {
+            "rate": key.rate,
             "tokens_per_minute": key.tokens_per_minute,
             "tokens_per_month": key.tokens_per_month,
             "models": ",".join(key.models) if key.models else None,
@@ -578,9 +618,10 @@ class Api(Section):
     )
     openai: bool | None = Field(
         None,
-        description="Routes for OpenAI clients: POST /chat/completions and /completions, GET /models; with jobs also "
-        "/files and /batches. null = on if the engine takes `messages`. true = also on if the engine takes only "
-        "`inputs`, with /completions but without chat.",
+        description="Routes for OpenAI clients: POST /chat/completions, /completions and /responses, with `model.task` "
+        "embed /embeddings and with rerank /rerank instead; GET /models; with jobs also /files and /batches. null = on "
+        "if the engine takes `messages`, makes vectors or scores. true = also on if the engine takes only `inputs`, "
+        "with /completions but without chat.",
     )
     other_models: Literal["accept", "refuse"] | None = Field(
         None,
@@ -608,6 +649,13 @@ class Api(Section):
         le=2900,
         description="Largest request body (1 kB = 1,024 bytes); Lambda takes 6 MB at most, after escaping.",
     )
+    fetch_urls: list[HostToFetch] = Field(
+        [],
+        max_length=20,
+        description="Hosts from which a vision-language model's container may load images that callers name by an "
+        "`https://` URL; needs vLLM 0.11 or newer, which then follows no redirects. Empty = images come as "
+        "`data:` URLs.",
+    )
     access_logs: bool = Field(
         True,
         description="Write one log line per request, without prompts; needs the stack `slipway-account-settings` once "
@@ -616,6 +664,11 @@ class Api(Section):
     tracing: bool = Field(False, description="Trace the API and its functions with AWS X-Ray.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor architecture of the functions.")
+    cors: Cors | None = Field(
+        None,
+        description="Let web pages of other origins call the API from a browser, with the same authorization as every "
+        "caller; null = no page may.",
+    )
     playground: bool = Field(
         False,
         description="Serve a page to try the model at the API's own URL; anybody may load it, but its calls need the "

@@ -23,9 +23,9 @@ class ContainerImage(Construct):
             )
         else:
             # Our own table, because the CDK's fact of the same name lacks 13 regions.
-            accounts = {region: {"Account": account} for region, account in container_accounts().items()}
-            account = cdk.CfnMapping(self, "Accounts", mapping=accounts).find_in_map(cdk.Aws.REGION, "Account")
             repository = image.partition(":")[0]
+            accounts = {region: {"Account": account} for region, account in container_accounts(repository).items()}
+            account = cdk.CfnMapping(self, "Accounts", mapping=accounts).find_in_map(cdk.Aws.REGION, "Account")
             self.uri = f"{account}.dkr.ecr.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}/{image}"
             self._repository_arn = f"arn:{cdk.Aws.PARTITION}:ecr:{cdk.Aws.REGION}:{account}:repository/{repository}"
 

@@ -1,6 +1,7 @@
 // Calls of the API, and its errors.
 
-const BEARER = ["chat/completions", "completions"];  // OpenAI's routes take the key as a bearer token
+// OpenAI's routes take the key as a bearer token.
+const BEARER = ["chat/completions", "completions", "embeddings", "rerank"];
 
 /** An answer other than 2xx, or no answer (status 0). */
 export class ApiError extends Error {
@@ -17,7 +18,7 @@ export class ApiError extends Error {
 
 /** Send a request; returns the response before its body is read. Throws ApiError, or AbortError once `signal` fires. */
 export async function send(method, path, { body, key, headers = {}, signal } = {}) {
-  const secret = key && (BEARER.includes(path) ? { authorization: `Bearer ${key}` } : { "x-api-key": key });
+  const secret = key && (BEARER.includes(path.split("?")[0]) ? { authorization: `Bearer ${key}` } : { "x-api-key": key });
   const response = await reached(() => fetch(path, {
     method, signal, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
     headers: { ...headers, ...(body && { "content-type": "application/json" }), ...secret },

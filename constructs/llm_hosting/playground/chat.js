@@ -1,6 +1,7 @@
 // The conversation: system prompt, turns, and the message that is being written.
 import { at, copyButton, make, makeButton } from "./page.js";
 import { clearAnswers, takenAnswer } from "./answers.js";
+import { drafted, setDrafted, thumbnails } from "./images.js";
 import { render } from "./markdown.js";
 
 export const ROLES = ["system", "user", "assistant"];
@@ -21,12 +22,12 @@ export function conversation() {
 /** The messages of the next call, with the chosen answer and the draft. */
 export function messages() {
   const draft = at("message").value;
-  if (!draft) return turns.length ? conversation() : [...conversation(), { role: "user", content: "" }];
-  return [...conversation(), ...said("assistant", takenAnswer()), ...said("user", draft)];
+  if (!draft && !drafted().length) return turns.length ? conversation() : [...conversation(), { role: "user", content: "" }];
+  return [...conversation(), ...said("assistant", takenAnswer()), ...said("user", draft, drafted())];
 }
 
-function said(role, content) {
-  return content ? [{ role, content }] : [];
+function said(role, content, images = []) {
+  return content || images.length ? [{ role, content, ...(images.length && { images }) }] : [];
 }
 
 /** Show other messages. A last message of the user without an answer becomes the draft. */
@@ -35,6 +36,7 @@ export function setMessages(given, isAnswered) {
   at("system").value = first?.role === "system" ? first.content : "";
   at("system-box").open = Boolean(at("system").value);
   at("message").value = isDraft ? last.content : "";
+  setDrafted(isDraft ? last.images ?? [] : []);
   turns = given.slice(first?.role === "system" ? 1 : 0, isDraft ? -1 : undefined);
   showTurns();
 }
@@ -46,10 +48,11 @@ export function isAsked() {
 
 /** Append the answer and the draft as turns. Returns what is missing; "" if nothing is. */
 export function takeTurn() {
-  const draft = at("message").value;
-  if (!draft.trim() && !isAsked()) return "Write a message.";
-  if (draft.trim()) turns.push(...said("assistant", takenAnswer()), ...said("user", draft));
+  const draft = at("message").value, isEmpty = !draft.trim() && !drafted().length;
+  if (isEmpty && !isAsked()) return "Write a message.";
+  if (!isEmpty) turns.push(...said("assistant", takenAnswer()), ...said("user", draft, drafted()));
   at("message").value = "";
+  setDrafted([]);
   showTurns();
   return "";
 }
@@ -57,7 +60,9 @@ export function takeTurn() {
 /** Put a message without an answer back into the input. */
 export function giveBack() {
   if (!isAsked()) return;
-  at("message").value = [turns.pop().content, at("message").value].filter(Boolean).join("\n\n");
+  const { content, images = [] } = turns.pop();
+  at("message").value = [content, at("message").value].filter(Boolean).join("\n\n");
+  setDrafted([...images, ...drafted()]);
   showTurns();
 }
 
@@ -75,14 +80,14 @@ function showTurns() {
   at("turns").replaceChildren(...turns.map(turnOf));
 }
 
-function turnOf({ role, content }, index) {
+function turnOf({ role, content, images = [] }, index) {
   const made = make("li", `turn ${role}`), head = make("div", "head"), body = make("div", "text"), number = index + 1;
   head.append(make("b", "", NAMES[role]), make("span", "grow"));
   if (role === "assistant") {
     body.classList.add("markdown");
     render(body, content);
     head.append(makeButton("Retry", `Retry message ${number}`, () => askFrom(index)));
-  } else body.append(make("p", "", content));
+  } else body.append(thumbnails(images), make("p", "", content));
   head.append(makeButton("Edit", `Edit message ${number}`, () => edit(made, index)));
   head.append(copyButton(`Copy message ${number}`, () => content));
   made.append(head, body);
@@ -105,7 +110,7 @@ function edit(row, index) {
   area.setAttribute("aria-label", `Message ${index + 1}`);
   const save = () => {
     if (!area.value.trim() || isLocked()) return area.focus();
-    turns[index] = { role, content: area.value };
+    turns[index] = { ...turns[index], content: area.value };
     return role === "user" ? askFrom(index + 1) : showTurns();
   };
   actions.append(

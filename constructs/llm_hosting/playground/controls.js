@@ -3,6 +3,7 @@ import { at, mark } from "./page.js";
 import { clearAnswers } from "./answers.js";
 import { config, page } from "./deployment.js";
 import { ROLES, hasTurns, keepAnswer, messages, setMessages } from "./chat.js";
+import { onlyPictures } from "./images.js";
 import { draw } from "./picture.js";
 import { hideError, showPhase } from "./progress.js";
 import { engineNames, engineProblem, isOneRequest, promptKey, requestsOf } from "./requests.js";
@@ -42,7 +43,8 @@ export function apply(given, isAnswered = false) {
   shownKind = chosen;
   at("prompt").value = typeof given.prompt === "string" ? given.prompt : "";
   const isMessage = (each) => ROLES.includes(each?.role) && typeof each.content === "string";
-  setMessages(Array.isArray(given.messages) ? given.messages.filter(isMessage) : [], isAnswered);
+  const turn = ({ role, content, images }) => ({ role, content, ...(images && { images: onlyPictures(images) }) });
+  setMessages(Array.isArray(given.messages) ? given.messages.filter(isMessage).map(turn) : [], isAnswered);
   clearAnswers(chosen, chosen === "text" || !hasTurns());
   const initial = (name) => (name === "length" ? usualLength(chosen) : at(name).defaultValue);
   for (const name of NUMBERS) at(name).value = String(name in given ? given[name] ?? "" : initial(name)).slice(0, 20);
@@ -113,6 +115,7 @@ function changeKind(before, chosen) {
 function showKind(chosen) {
   const isChat = chosen === "chat";
   at("text-prompt").hidden = isChat;
+  at("add-image").hidden = !isChat || !config.images;
   for (const id of ["chat-prompt", "system-box", "turns"]) at(id).hidden = !isChat;
   at("generate").textContent = isChat ? "Send" : "Generate";
   at("reset").textContent = isChat ? "New chat" : "Reset";
@@ -145,7 +148,7 @@ export function chooseTab(tab) {
 // --- Links hold the set-up in the URL's fragment, but never the key
 
 export function toFragment(setup) {
-  return `#${encodeURIComponent(JSON.stringify(setup))}`;
+  return `#${encodeURIComponent(JSON.stringify(setup, (name, value) => (name === "images" ? undefined : value)))}`;
 }
 
 export function fromFragment() {

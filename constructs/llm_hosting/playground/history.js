@@ -14,7 +14,8 @@ function kept() {
 
 export function remember(entry) {
   let isCut = false;
-  const shortened = JSON.parse(JSON.stringify(entry), (_, value) => {
+  const shortened = JSON.parse(JSON.stringify(entry), (name, value) => {
+    if (name === "images") return undefined;  // a few pictures fill the store
     if (typeof value !== "string" || value.length <= MOST_KEPT_CHARACTERS) return value;
     isCut = true;
     return value.slice(0, MOST_KEPT_CHARACTERS);

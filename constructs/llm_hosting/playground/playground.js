@@ -7,8 +7,10 @@ import { apply, changed, chooseTab, current, fromFragment, kind, kinds, promptCo
 import { config, isUnsigned, own, page, stored } from "./deployment.js";
 import { showEndpoint, showNoEndpoint } from "./endpoint.js";
 import { clearHistory, showHistory } from "./history.js";
+import { listenToImages } from "./images.js";
 import { hideError, showPhase } from "./progress.js";
 import { OPEN_RUN, askAgain, carryOut, generate, isBusy, stop } from "./run.js";
+import { showVectors } from "./vectors.js";
 
 const KEY = "slipway-key";
 
@@ -32,6 +34,12 @@ async function start() {
   at("generate").disabled = isUnsigned();
   at("key").value = sessionStorage.getItem(own(KEY)) ?? "";
   at("kinds").hidden = kinds().length < 2;
+  if (config.vectors) {
+    listenToTheKey();
+    showVectors(config.vectors, isUnsigned());
+    delete document.body.dataset.loading;
+    return isUnsigned() || (needsKey && !at("key").value) || showEndpoint();
+  }
   listen();
   apply(fromFragment() ?? {});
   showHistory();
@@ -48,6 +56,7 @@ function listen() {
   listenToScrolling();
   listenToTurns(askAgain, isBusy);
   listenToAnswers(goOn);
+  listenToImages((problem) => mark(at("message"), at("message-hint"), problem), changed);
   at("form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!at("generate").disabled) generate();

@@ -59,8 +59,15 @@ function bodyOf(setup, key, seed) {
     const how = isGreedy ? { do_sample: false } : { do_sample: true, temperature: setup.temperature };
     return { inputs: setup.prompt, parameters: { max_new_tokens: setup.length, ...how, ...sampling } };
   }
-  const asked = key === "messages" ? { messages: setup.messages } : { prompt: setup.prompt };
+  const asked = key === "messages" ? { messages: setup.messages.map(withParts) } : { prompt: setup.prompt };
   return { ...asked, max_tokens: setup.length, temperature: setup.temperature, ...sampling };
+}
+
+/** A turn in OpenAI's form: with pictures, its content is a list of parts. */
+function withParts({ role, content, images }) {
+  if (!images?.length) return { role, content };
+  const parts = images.map((url) => ({ type: "image_url", image_url: { url } }));
+  return { role, content: content ? [...parts, { type: "text", text: content }] : parts };
 }
 
 /** Why the engine refuses a value that is in the page's own range; "" if it takes it. */

@@ -17,8 +17,9 @@ _FILES = ("index.html", "style.css", "icon.svg")
 SCRIPT = "playground.js"
 MODULES = (
     *("page.js", "deployment.js", "api.js", "stream.js", "requests.js", "snippets.js", "markdown.js", "picture.js"),
+    "images.js",
     *("answers.js", "chat.js", "controls.js", "patience.js", "endpoint.js", "jobs.js", "progress.js", "history.js"),
-    *("run.js", SCRIPT),
+    *("run.js", "vectors.js", SCRIPT),
 )
 _BETWEEN_MODULES = re.compile(
     r'^import \{[^}]*\} from "\./\w+\.js";\n|^export (?=async |function |const |class )', re.MULTILINE
@@ -28,7 +29,7 @@ _SLASH = "if (!location.pathname.endsWith('/')) location.replace(location.pathna
 _SLASH_HASH = base64.b64encode(hashlib.sha256(_SLASH.encode()).digest()).decode()
 _POLICY = (
     f"default-src 'none'; script-src 'self' 'sha256-{_SLASH_HASH}'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {
@@ -60,8 +61,11 @@ def config(variables: Mapping[str, str]) -> dict[str, Any]:
         "model_id": variables["MODEL_ID"],
         "bodies": schema["bodies"],
         "parameters": schema["parameters"],
+        "images": schema.get("images"),
+        "max_body_bytes": int(variables["MAX_BODY_BYTES"]),
         "chat_template": bool(_openai_facts(variables).get("chat_template")),
         "streams": _streams(variables),
+        "vectors": next((route for route in ("embeddings", "rerank") if route in _openai_routes(variables)), None),
         "jobs": "JOB_TABLE" in variables,
         "longest_wait_in_seconds": int(variables["LONGEST_WAIT_IN_SECONDS"]),
         "deployment": variables.get("DEPLOYMENT_NAME"),
@@ -74,9 +78,13 @@ def _streams(variables: Mapping[str, str]) -> list[str]:
     """The kinds of prompt that a route streams. A job's answer comes as a whole."""
     if variables["HOSTING_MODE"] != "realtime":
         return []
-    facts, routes = _openai_facts(variables), variables.get("OPENAI_ROUTES", "").split(",")
+    facts, routes = _openai_facts(variables), _openai_routes(variables)
     kinds = (("text", "completions", "inputs" if facts.get("inputs") else "prompt"), ("chat", "chat", "messages"))
     return [kind for kind, route, form in kinds if route in routes and form in facts.get("streams", ())]
+
+
+def _openai_routes(variables: Mapping[str, str]) -> list[str]:
+    return variables.get("OPENAI_ROUTES", "").split(",")
 
 
 def _openai_facts(variables: Mapping[str, str]) -> dict[str, Any]:

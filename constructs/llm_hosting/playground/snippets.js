@@ -3,7 +3,7 @@ import { streamOf } from "./requests.js";
 
 /** The snippets of a request, { curl, python, boto3 }, that fit the API's authorization. They name a key and never show it. */
 export function snippets({ body, streamed }, kind, config, url) {
-  const hold = Math.min(25, config.longest_wait_in_seconds), asked = streamed ?? body;
+  const hold = Math.min(25, config.longest_wait_in_seconds), asked = short(streamed ?? body);
   const path = streamed ? streamOf(kind, config) : config.jobs ? `jobs?wait=${hold}` : "generate";
   const own = config.signed_by_proxy ? "" : config.auth;  // the proxy signs, or adds the key
   const header = streamed ? "authorization" : "x-api-key", scheme = streamed ? "Bearer " : "";
@@ -37,6 +37,12 @@ SigV4Auth(boto3.Session().get_credentials(), "execute-api", "${config.region}").
 request = urllib.request.Request(signed.url, body, dict(signed.headers))
 ${printing}`;
   return { curl, ...(own !== "iam" && { python }), ...(config.auth === "iam" && { boto3 }) };
+}
+
+/** The body with the beginning of each picture in its place. */
+function short(body) {
+  const cut = (_, value) => (typeof value === "string" && value.startsWith("data:") ? `${value.slice(0, 30)}...` : value);
+  return JSON.parse(JSON.stringify(body, cut));
 }
 
 function printsChunks(kind) {

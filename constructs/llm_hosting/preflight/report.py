@@ -14,6 +14,7 @@ from ..deployment.model import Deployment
 from ..deployment.overlay import SetOverBase
 from ..resolution import Placement, Resolution
 from ..resolution.adapter_memory import adapters_on_host
+from ..resolution.encoder_memory import keeps_cache
 from ..resolution.estimates import answer_time_in_seconds, boot_in_seconds, start_in_seconds
 from ..resolution.idle import TYPICAL_BUSY_HOURS, idle_time, usd_per_month
 from ..resolution.memory import GB, weights_in_files
@@ -48,6 +49,7 @@ class Figures:
     not known.
     usd_per_month: of such an endpoint, by its busy hours a day; empty = it never sleeps, is shared, or the price is not
     known.
+    keeps_cache: False for an engine that makes vectors or scores without a KV cache.
     """
 
     instance_type: str
@@ -74,6 +76,7 @@ class Figures:
     adapters_on_host_in_gb: float = 0
     wake_in_seconds: float | None = None
     usd_per_month: dict[str, float] = field(default_factory=dict)
+    keeps_cache: bool = True
 
 
 @dataclass(frozen=True)
@@ -306,6 +309,7 @@ def figures_of(placement: Placement, host_image: str | None) -> Figures:
         wake_in_seconds=_rounded(idle_time(placement).wake_in_seconds) if hosting.sleeps else None,
         usd_per_month=_usd_per_month(placement) if hosting.sleeps and not hosting.endpoint else {},
         asleep_usd_per_month=round(disk * machine_prices().volume_usd_per_gb_and_month, 2) if sleeps and disk else None,
+        keeps_cache=keeps_cache(placement.container),
         adapters_in_gb=round(need.adapters / GB, 2),
         adapters_on_host_in_gb=round(adapters_on_host(placement.container.deployment) / GB, 2),
     )

@@ -28,6 +28,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     huggingface,
     idle,
     image,
+    images,
     machines,
     memory,
     model,
@@ -35,6 +36,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     requirements,
     rollout,
     shared_endpoint,
+    task,
     timing,
     tokenizer,
 )

@@ -25,6 +25,7 @@ _VLLM_IN_LMI = "djl_python.lmi_vllm.vllm_async_service"
 _NAME_IN_LMI = "lmi"  # the name under which it serves by default
 _TGI_SPLITS_ALL_FROM = "3"  # by transformers' own plans for tensor parallelism
 _NEWEST = (None, "main")  # revisions on the Hub
+_TEXTS_OF_TEI = 32  # its own MAX_CLIENT_BATCH_SIZE
 COUNT = re.compile(r"[0-9]{1,9}")
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kK]?)")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
@@ -140,6 +141,18 @@ class Container:
         if self.has_vllm_front_end:
             return "vllm"
         return "plain" if self.environment.get("OPTION_ROLLING_BATCH", "disable") == "disable" else "rolling-batch"
+
+    @property
+    def task_form(self) -> str:
+        """The form of the requests for the model's task, if that is not text; empty = the image can't do it."""
+        serving = self.deployment.serving
+        version = self.version or engine(serving.engine).default()
+        return "" if serving.handler else version.tasks.get(self.deployment.model.task, "")
+
+    @property
+    def most_texts(self) -> int:
+        """Most texts in a request for vectors or scores; 0 = any number."""
+        return int(self.number("MAX_CLIENT_BATCH_SIZE") or _TEXTS_OF_TEI) if self.server == "tei" else 0
 
     @property
     def longest_answer(self) -> int | None:

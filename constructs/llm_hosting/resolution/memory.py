@@ -8,6 +8,7 @@ from ..catalog.models import ModelShape
 from ..catalog.versions import is_before
 from .adapter_memory import adapters_on_device
 from .container import Container
+from .encoder_memory import keeps_cache, step_in_bytes
 from .formats import BYTES_PER_PARAMETER
 from .recurrent_state import block_of_request, state_of_request
 
@@ -26,6 +27,7 @@ _CHUNKS_WHEN_ASKED = (_CHUNKS, "SM_VLLM_ENABLE_CHUNKED_PREFILL", "VLLM_USE_V1")
 _CHUNKS_NOT, _CHUNKS_UNLESS_TOLD_FROM = "SM_VLLM_NO_ENABLE_CHUNKED_PREFILL", "0.12"
 _CHUNKS_PROMPTS_FROM, _CHUNKS_LONG_PROMPTS_FROM, _CHUNKS_LONGER_PROMPTS = "0.8", "0.6", 32_768
 _ACTIVATIONS_PER_HIDDEN = 40  # bytes, per token
+_ENCODER_PER_HIDDEN = 28  # bytes, per patch of an image: Qwen2.5-VL-72B over four A100 (vllm#16570)
 _LOGITS_PER_WORD = 256 * 2 * 4  # bytes: the sampler holds those of 256 requests twice
 _LEAST_OVERHEAD = 0.4 * GB
 _GGUF = re.compile(r"(?i)(?<![a-z0-9])i?t?q([1-8])_")
@@ -132,7 +134,7 @@ def estimate(container: Container, instance: InstanceType, *, degree: int, stage
         available=_available(container, instance, visible),
         weights=_shard(container, _weights_in_memory(container, instance), shards),
         before_fp8=_weights_before_fp8(container, instance, shards),
-        overhead=_overhead(container),
+        overhead=_overhead(container, instance),
         adapters=adapters_on_device(container, degree) / stages,
         whole_prompt=_whole_prompt(container, degree),
         per_token=_per_token(container, instance, degree, stages, share),
@@ -212,12 +214,27 @@ def _weights_before_fp8(container: Container, instance: InstanceType, shards: in
     return _shard(container, container.parameters_in_billions * GB * BYTES_PER_PARAMETER["fp16"], shards) or 0
 
 
-def _overhead(container: Container) -> float:
+def _overhead(container: Container, instance: InstanceType) -> float:
     if not (container.runs_vllm or container.engine == "sglang"):
-        return _LEAST_OVERHEAD
+        return _LEAST_OVERHEAD + step_in_bytes(container, type_in_memory(container, instance))
     hidden = (container.shape.hidden_size if container.shape else None) or 0
     vocabulary = (container.shape.vocabulary if container.shape else None) or 0
-    return _OVERHEAD + _TOKENS_PER_STEP * hidden * _ACTIVATIONS_PER_HIDDEN + vocabulary * _LOGITS_PER_WORD
+    step = _TOKENS_PER_STEP * hidden * _ACTIVATIONS_PER_HIDDEN + vocabulary * _LOGITS_PER_WORD
+    vectors, activations = _encoder(container, hidden)
+    return _OVERHEAD + vectors + max(step, activations)
+
+
+def _encoder(container: Container, hidden: int) -> tuple[float, float]:
+    """Return what the largest image takes: its vectors, which vLLM caches, and the encoder's activations.
+
+    vLLM encodes such an image at its start and frees the activations before a step. Source: gpu_model_runner.py
+    (profile_run).
+    """
+    vision = container.shape.vision if container.shape else None
+    if vision is None or container.deployment.serving.images_per_prompt == 0:
+        return 0, 0
+    vectors = max(vision.most_tokens, _TOKENS_PER_STEP) * vision.levels * hidden * 2
+    return vectors, vision.most_tokens * vision.squares * (vision.hidden_size or 0) * _ENCODER_PER_HIDDEN
 
 
 def _whole_prompt(container: Container, degree: int) -> float:
@@ -283,6 +300,8 @@ def _per_token(
 ) -> float | None:
     """Return the KV cache of one token, if layers with a window keep this share of the tokens; None = not known."""
     shape = container.shape
+    if not keeps_cache(container):
+        return 0.0
     if shape is None or not shape.layers:
         return None
     size = 1.0 if container.kv_cache_type.startswith("fp8") else 2.0

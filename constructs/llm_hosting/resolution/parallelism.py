@@ -7,7 +7,7 @@ from .container import Container
 # Engines that give each device its part of the attention heads.
 SPLITS_HEADS = {"lmi-vllm", "lmi-deepspeed", "lmi-fastertransformer", "lmi-tensorrt-llm", "vllm", "sglang", "tgi"}
 # Servers that start one copy of the model, unless data parallelism starts more.
-STARTS_ONE_COPY = {"vllm", "sglang", "tgi"}
+STARTS_ONE_COPY = {"vllm", "sglang", "tgi", "tei"}
 _STAGES = (
     "OPTION_PIPELINE_PARALLEL_DEGREE",
     "PIPELINE_PARALLEL_DEGREE",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..catalog.engines import engine
+from ..catalog.engines import EngineVersion, engine
 from ..catalog.instances import types_for
 from ..catalog.openai_api import openai_api
 from ..deployment.model import Deployment
@@ -25,6 +25,9 @@ from .placement import Placement
 from .variables import ContainerSettings, container_settings, is_read
 
 _MACHINE_BATCH = 4
+# The API's routes for models that make no text, and the key of the engine's body for each form of it.
+_ROUTE_OF_TASK = {"embed": "embeddings", "rerank": "rerank"}
+_KEY_OF_FORM = {"tei": "inputs", "openai": "input"}
 _LENGTHS = ("max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
@@ -66,6 +69,8 @@ class Resolution:
         handler, the template would be a guess.
         """
         serving, wanted = self.deployment.serving, self.deployment.api.openai
+        if self.deployment.model.task != "generate":
+            return (_ROUTE_OF_TASK[self.deployment.model.task],) if self.task_form and wanted is not False else ()
         chat = "messages" in self.bodies and serving.handler is None
         if wanted is False or not (wanted or chat):
             return ()
@@ -75,7 +80,17 @@ class Resolution:
     @property
     def streams(self) -> bool:
         """Whether callers can get an answer as a stream; OpenAI's routes turn a whole answer into a stream."""
-        return bool(self.openai_routes or self.openai_facts.get("streams"))
+        return bool(self.makes_text and (self.openai_routes or self.openai_facts.get("streams")))
+
+    @property
+    def makes_text(self) -> bool:
+        """Whether the model generates text, and no vectors or scores."""
+        return self.deployment.model.task == "generate"
+
+    @property
+    def task_form(self) -> str:
+        """The form of the engine's requests for vectors or scores (EngineVersion.tasks); empty = it makes none."""
+        return self.container.task_form
 
     @property
     def openai_facts(self) -> Mapping[str, object]:
@@ -89,10 +104,28 @@ class Resolution:
             "streams": [form for form in self.bodies if form in api.streams],
             "asks_usage": [form for form in self.bodies if form in api.asks_usage],
             "inputs": None if takes_prompt or "inputs" not in self.bodies else api.inputs,
+            "grammar": api.grammar and "messages" in self.bodies,
             "keeps_model": kind == "own",
             "chat_template": bool(self.container.shape and self.container.shape.chat_template),
         }
+        facts |= {} if self.makes_text else self._facts_of_vectors
         return {name: value for name, value in facts.items() if value}
+
+    @property
+    def _facts_of_vectors(self) -> dict[str, object]:
+        """The facts about a model that makes vectors or scores."""
+        container, form, is_embedding = self.container, self.task_form, self.deployment.model.task == "embed"
+        shape = container.shape
+        return {
+            "embeds": form if is_embedding else "",
+            "reranks": "" if is_embedding else form,
+            "most_texts": container.most_texts,
+            "takes_ids": is_embedding and container.server != "own",
+            "max_tokens": container.context,
+            "vocabulary": shape.vocabulary if shape and is_embedding else None,
+            "dimensions": shape.vector_size if shape and is_embedding else None,
+            "matryoshka": bool(shape and is_embedding and shape.matryoshka),
+        }
 
     @property
     def _takes_any_model(self) -> bool:
@@ -181,11 +214,19 @@ def resolve(deployment: Deployment) -> Resolution:
         derived=settings.derived,
         environment=settings.environment,
         properties=settings.properties,
-        bodies=schema.bodies,
-        parameters=_ranges(serving.engine, container.longest_answer),
+        bodies=_bodies(deployment, schema),
+        parameters=_ranges(serving.engine, container.longest_answer) if deployment.model.task == "generate" else {},
         container=container,
         placements=tuple(Placement(container, instance) for instance in known),
     )
+
+
+def _bodies(deployment: Deployment, version: EngineVersion) -> tuple[str, ...]:
+    """Return the key of a body that holds the prompt, or the text; several if the engine takes several."""
+    task = deployment.model.task
+    if task == "generate" or task not in version.tasks:
+        return version.bodies
+    return ("query",) if task == "rerank" else (_KEY_OF_FORM[version.tasks[task]],)
 
 
 def moved(resolution: Resolution, instance_type: str) -> Resolution:

@@ -8,6 +8,7 @@ from ..catalog.engines import EngineVersion, Variable, engine
 from ..catalog.versions import is_before
 from ..deployment.model import Deployment
 from .adapter_variables import adapter_variables
+from .image_variables import image_variables
 from .known_model import known_shape
 
 WEIGHTS_FOLDER = "/opt/ml/model"  # where SageMaker puts model data
@@ -63,11 +64,18 @@ VARIABLE_ALIASES: dict[str, tuple[str, ...]] = {
         "OPTION_MAX_ROLLING_BATCH_SIZE",
         "OPTION_MAX_NUM_SEQS",
         "MAX_BATCH_SIZE",
+        "MAX_BATCH_REQUESTS",
         "HF_BATCH_SIZE",
         "SM_VLLM_MAX_NUM_SEQS",
         "SM_SGLANG_MAX_RUNNING_REQUESTS",
         "SM_LLAMA_CPP_PARALLEL",
         "SM_LLAMACPP_PARALLEL",
+    ),
+    "max_batch_tokens": (
+        "MAX_BATCH_TOKENS",
+        "OPTION_MAX_ROLLING_BATCH_PREFILL_TOKENS",
+        "OPTION_MAX_NUM_BATCHED_TOKENS",
+        "SM_VLLM_MAX_NUM_BATCHED_TOKENS",
     ),
     "max_batch_delay_in_ms": ("SERVING_MAX_BATCH_DELAY", "OPTION_MAX_BATCH_DELAY"),
     "dtype": ("OPTION_DTYPE", "DTYPE", "HF_AUTO_CAST_TYPE", "SM_VLLM_DTYPE", "SM_SGLANG_DTYPE"),
@@ -80,6 +88,8 @@ VARIABLE_ALIASES: dict[str, tuple[str, ...]] = {
         "SM_SGLANG_QUANTIZATION",
     ),
     "startup_timeout_in_seconds": ("OPTION_MODEL_LOADING_TIMEOUT", "MODEL_LOADING_TIMEOUT"),
+    "task": ("OPTION_TASK", "SM_VLLM_RUNNER"),
+    "pooling": ("POOLING", "OPTION_POOLER_CONFIG", "SM_VLLM_POOLER_CONFIG"),
     "served_model_name": ("OPTION_SERVED_MODEL_NAME", "SM_VLLM_SERVED_MODEL_NAME", "SM_SGLANG_SERVED_MODEL_NAME"),
     "hub_token": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN"),
 }
@@ -194,6 +204,7 @@ def _derived(
         derived["MAX_BATCH_PREFILL_TOKENS"] = (str(max(TGI_PREFILL, total)), is_explicit)
     # Each adapter variable has one name only, so one in `serving.environment` replaces it anyway.
     derived |= {name: (value, False) for name, value in adapter_variables(deployment, server).items()}
+    derived |= {name: (value, False) for name, value in image_variables(deployment, server, version.label).items()}
     if serving.handler and deployment.model.weights:
         bucket, prefix = deployment.model.weights.removeprefix("s3://").split("/", 1)
         derived |= {"MODEL_S3_BUCKET": (bucket, False), "MODEL_S3_PREFIX": (prefix, False)}
@@ -211,7 +222,10 @@ def _settings(deployment: Deployment, degree: int, *, needs_archive: bool) -> di
         "tensor_parallel_degree": serving.tensor_parallel_degree or degree,
         "max_model_len": serving.max_model_len,
         "max_batch_size": serving.max_batch_size,
+        "max_batch_tokens": serving.max_batch_tokens,
         "max_batch_delay_in_ms": serving.max_batch_delay_in_ms,
+        "task": model.task,
+        "pooling": model.pooling,
         "dtype": model.dtype,
         "quantization": model.quantization,
         "startup_timeout_in_seconds": hosting.startup_timeout_in_seconds,

@@ -189,7 +189,7 @@ def test_the_endpoint_has_the_deployments_name_however_long_the_stacks_is(
 
 def test_every_template_fits_into_a_bucket(portables: dict[str, PortableTemplate]) -> None:
     sizes = {name: len(portables[name].body().encode()) for name in ("qwen3-4b-async", "playground", "own-network")}
-    assert max(sizes.values()) < MOST_BYTES_IN_BUCKET * 0.8, "there is room for more"
+    assert max(sizes.values()) < MOST_BYTES_IN_BUCKET * 0.9, "there is room for more"
 
 
 def test_cfn_lint_is_silent_in_every_region(portables: dict[str, PortableTemplate], tmp_path: Path) -> None:

@@ -32,18 +32,18 @@ def test_an_api_key_is_asked_for_on_every_route_and_counted(templates: dict[str,
     assert "Value" not in key, "the secret would stand in the template"
 
 
-STREAMED = {("POST", "/generate"), ("POST", "/chat/completions"), ("POST", "/completions")}
+STREAMED = {("POST", path) for path in ("/generate", "/chat/completions", "/completions", "/responses")}
 OPENAI = {*(STREAMED - {("POST", "/generate")}), ("GET", "/models"), ("GET", "/models/{id+}")}
 
 
 @pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-api-key", "open"])
-def test_three_routes_of_one_function_stream_and_no_other(templates: dict[str, Template], name: str) -> None:
+def test_routes_that_ask_the_model_stream_by_one_function(templates: dict[str, Template], name: str) -> None:
     found = routes(templates[name])
     streamed = {route: each for route, each in found.items() if "ResponseTransferMode" in each["Integration"]}
     assert set(streamed) == STREAMED
     assert set(found) >= OPENAI
     uris = [each["Integration"]["Uri"]["Fn::Join"][1] for each in streamed.values()]
-    assert uris[0] == uris[1] == uris[2]
+    assert all(each == uris[0] for each in uris)
     assert "/2021-11-15/functions/" in str(uris[0])
     assert uris[0][-1] == "/response-streaming-invocations"
     # During an update from an earlier release the old stage still calls the function of this id, which cannot stream.
@@ -179,7 +179,7 @@ def _referred_in(template: Template, function: dict[str, Any]) -> list[dict[str,
 
 
 def test_there_is_no_playground_unless_the_deployment_asks_for_it(templates: dict[str, Template]) -> None:
-    assert {name for name, template in templates.items() if "serve" in functions(template)} == {"playground"}
+    assert {name for name, template in templates.items() if "serve" in functions(template)} == {"images", "playground"}
 
 
 def test_every_api_takes_modern_tls_for_its_own_name_only(templates: dict[str, Template]) -> None:

@@ -60,6 +60,12 @@ def test_the_image_account_follows_the_region_in_every_partition(templates: dict
     assert "AWS::URLSuffix" in image
 
 
+def test_tei_s_image_comes_from_the_accounts_of_the_algorithms(templates: dict[str, Template]) -> None:
+    accounts = next(iter(templates["bge-small"]["Mappings"].values()))
+    assert accounts["us-east-1"] == {"Account": "683313688378"}
+    assert "ap-east-2" not in accounts  # which has no such image
+
+
 def test_the_role_may_pull_its_own_repository_only(templates: dict[str, Template]) -> None:
     (pull,) = (each for each in role_statements(templates["qwen3-4b"]) if "ecr:BatchGetImage" in each["Action"])
     assert json.dumps(pull["Resource"]).endswith('":repository/djl-inference"]]}')

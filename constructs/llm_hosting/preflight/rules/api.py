@@ -1,12 +1,13 @@
 """Rules over the API and its jobs: callers, deadlines, ARNs."""
 
+import re
 import time
 from collections.abc import Iterator
 
 from ...deployment.finding import Finding
 from ...deployment.model import Deployment, limits_of_keys
 from ...resolution import Resolution
-from .rule import error, warning
+from .rule import error, note, warning
 
 # An attempt starts only if the invocation timeout and five minutes are left. SageMaker and the queue need at least a
 # minute to hand it over.
@@ -14,6 +15,9 @@ _MARGIN_IN_SECONDS = 300 + 60
 _LONGEST_IN_ASYNC_QUEUE = 21_600  # SageMaker drops a request that has waited for six hours
 # Lambda takes 4,096 bytes of names and values; API_KEYS is the authorizer's only variable.
 _MOST_BYTES_OF_KEYS = 4000
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_ORIGIN = re.compile(rf"(https://(?:{_LABEL}\.)*{_LABEL}|http://(?:(?:{_LABEL}\.)*localhost|127\.0\.0\.1))(?::(\d+))?")
+_USUAL_PORTS = {"https": 443, "http": 80}
 
 
 @warning
@@ -88,6 +92,53 @@ def playground_needs_a_key(resolution: Resolution) -> Iterator[Finding]:
             "api.playground",
             "true with api.auth: iam serves a page that can't call the model",
             "use `slipway playground <name>`, which needs no setting and signs its calls, or auth: api-key",
+        )
+
+
+@error
+def origins_are_exact(resolution: Resolution) -> Iterator[Finding]:
+    """A browser names an origin by scheme, host and port. Any other text, such as a path, never equals it.
+
+    Over plain HTTP a key could be read on the way, unless the page is on the caller's own machine.
+    """
+    origins = resolution.deployment.api.cors.origins if resolution.deployment.api.cors else []
+    fix = "use https://<host>, http://localhost:<port>, or https://<host>:<port>, in lower case and each once"
+    for number, origin in enumerate(origins):
+        if origin in origins[:number]:
+            yield Finding("api.cors.origins", f"{origin!r} stands twice", "remove one")
+        elif problem := _problem_of(origin):
+            yield Finding("api.cors.origins", f"{origin!r} {problem}", fix)
+
+
+def _problem_of(origin: str) -> str | None:
+    """Return why no browser sends this origin, or why it must not be allowed; None if it may stand."""
+    if "*" in origin:
+        return "has a wildcard; each origin must be named"
+    if origin != origin.lower():
+        return "has capitals, which browsers never send"
+    if re.fullmatch(r"https?://[^/]+/.*", origin):
+        return "has a path or a slash at its end, which is no part of an origin"
+    if not (match := _ORIGIN.fullmatch(origin)):
+        return "is no origin that can be allowed"
+    port = match[2]
+    if port is None:
+        return None
+    if str(int(port)) != port or not 1 <= int(port) <= 65_535:
+        return f"has the port {port}, which is not one from 1 to 65535"
+    is_usual = int(port) == _USUAL_PORTS[origin.partition(":")[0]]
+    return "names the scheme's own port, which browsers leave out" if is_usual else None
+
+
+@note
+def first_origin_reads_refusals(resolution: Resolution) -> Iterator[Finding]:
+    """API Gateway's own answers have fixed headers, which can name one origin only."""
+    cors = resolution.deployment.api.cors
+    if cors and len(cors.origins) > 1:
+        yield Finding(
+            "api.cors.origins",
+            f"only pages of {cors.origins[0]} can read API Gateway's own refusals, such as a 401 or a 429; for pages "
+            "of the others they look like a failed connection",
+            "put the origin with the most users first",
         )
 
 

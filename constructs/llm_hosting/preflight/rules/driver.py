@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...catalog.instances import BLACKWELL, HOPPER, InstanceType
-from ...catalog.regions import container_accounts
+from ...catalog.regions import all_container_accounts
 from ...catalog.versions import is_before
 from ...deployment.finding import Finding
 from ...resolution import Placement, Resolution
@@ -83,7 +83,7 @@ def driver_is_recent(resolution: Resolution) -> Iterator[Finding]:
     """
     container, cuda = resolution.container, resolution.cuda or 0
     uri = resolution.deployment.serving.image_uri
-    brings_library = uri is None or uri.partition(".")[0] in container_accounts().values()
+    brings_library = uri is None or uri.partition(".")[0] in all_container_accounts()
     for placement, driver in _drivers(resolution):
         capability = placement.instance.compute_capability or 0
         is_ptx = container.quantization in _BY_MARLIN and HOPPER <= capability < BLACKWELL

@@ -18,7 +18,7 @@ _HUB_TOKEN_NAME = re.compile(r"^(HF|HUGGING_?FACE)\w*TOKEN$")
 _NOT_SECRET_NAMES = {"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"}
 # These are not secrets: a placeholder, or a number of tokens.
 _NO_SECRET = re.compile(r"[<>{}*]|\.\.\.|your|replace|x{5,}|^(hf_)?(hub_)?token$|^[0-9]{0,8}$", re.IGNORECASE)
-_COUNTS = ("max_model_len", "max_batch_size", "max_batch_delay_in_ms", "tensor_parallel_degree")
+_COUNTS = ("max_model_len", "max_batch_size", "max_batch_tokens", "max_batch_delay_in_ms", "tensor_parallel_degree")
 # vLLM takes lengths such as `16k`, `-1` or `auto`; LMI takes the degree `max`.
 _COUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?[kKmMgG]?|auto|max|", re.IGNORECASE)
 _MOST_VARIABLES, _MOST_BYTES = 100, 32 * 1024  # SageMaker's limits on the environment of a container
@@ -124,9 +124,11 @@ def engine_settings(resolution: Resolution) -> dict[str, object]:
     values: dict[str, object] = {
         "model.dtype": model.dtype,
         "model.quantization": model.quantization,
+        "model.pooling": model.pooling,
         "model.revision": None if model.weights else model.revision,
         "serving.max_model_len": serving.max_model_len,
         "serving.max_batch_size": serving.max_batch_size,
+        "serving.max_batch_tokens": serving.max_batch_tokens,
         "serving.max_batch_delay_in_ms": serving.max_batch_delay_in_ms,
         "serving.tensor_parallel_degree": serving.tensor_parallel_degree,
     }

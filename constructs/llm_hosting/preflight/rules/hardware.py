@@ -15,7 +15,7 @@ _DATA_PARALLEL_SIZE = {"vllm": "SM_VLLM_DATA_PARALLEL_SIZE", "sglang": "SM_SGLAN
 _PLATFORMS = {"gpu": "NVIDIA GPUs", "neuron": "AWS Neuron", "cpu": "CPUs"}
 _LEAST_BY_CUDA = {12: MAXWELL, 13: TURING}
 _FIRST_CUDA = {BLACKWELL: 12.8, HOPPER: 11.8}  # pytorch#153944; CUDA's release notes
-_LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING}  # vllm#1284; SGLang's documentation
+_LEAST_BY_ENGINE = {"vllm": VOLTA, "sglang": TURING, "tei": TURING}  # vllm#1284; the others' documentation
 _TGI_RUNS_ON_CPU_BEFORE = "3"  # its launcher falls back to CPUs
 _ONE_KIND = "types of one kind, since one image serves the whole pool"
 _INSTEAD = {
@@ -112,7 +112,8 @@ def _idle_accelerators(resolution: Resolution) -> Iterator[Finding]:
         # If a rule refuses the deployment, its finding decides on the type.
         fits = is_accepted(resolution) and is_accepted(moved(resolution, smaller.type))
         ways = [smaller.type] if fits else []
-        if placement.degree < max(possible_degrees(container, instance), default=1):
+        takes_degree = container.version is None or "tensor_parallel_degree" in container.version.variables
+        if takes_degree and placement.degree < max(possible_degrees(container, instance), default=1):
             ways += ["a higher serving.tensor_parallel_degree"]
         elif container.runs_vllm and container.is_mixture:
             ways += ["expert parallelism"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ...catalog.engines import engine, find_image, image_tags
 from ...catalog.newer_version import newer_version
-from ...catalog.regions import container_accounts
+from ...catalog.regions import all_container_accounts, container_accounts
 from ...deployment.finding import Finding
 from ...deployment.nearest import nearest
 from ...resolution import Resolution
@@ -59,9 +59,10 @@ def region_has_images(resolution: Resolution) -> Iterator[Finding]:
     """The region has an account with AWS's images."""
     region = resolution.deployment.region
     own_image = resolution.deployment.serving.image_uri is not None or resolution.deployment.hosting.runs_on_machines
-    if region is not None and region not in container_accounts() and not own_image:
+    accounts = container_accounts(_repository(resolution.image))
+    if region is not None and region not in accounts and not own_image:
         problem = f"{region!r} has no AWS account with images in the catalog"
-        yield Finding("region", problem, f"use {nearest(region, container_accounts())}")
+        yield Finding("region", problem, f"use {nearest(region, accounts)}")
 
 
 @error
@@ -75,8 +76,8 @@ def image_is_in_region(resolution: Resolution) -> Iterator[Finding]:
             "copy the image there and write ${AWS::Region} for the region",
         )
     account, literal = _registry(uri or "")
-    right = container_accounts().get(literal)
-    if right and account != right and account in container_accounts().values():
+    right = container_accounts(_repository(uri or "")).get(literal)
+    if right and account != right and account in all_container_accounts():
         yield Finding(
             "serving.image_uri", f"{uri!r} names AWS's image account of another region", f"in {literal} use {right}"
         )
@@ -92,7 +93,7 @@ def image_tag_is_known(resolution: Resolution) -> Iterator[Finding]:
     """A tag of AWS's own registry that is not in the catalog is probably misspelt."""
     uri = resolution.deployment.serving.image_uri or ""
     account, _ = _registry(uri)
-    if account not in container_accounts().values() or ":" not in uri or find_image(uri) is not None:
+    if account not in all_container_accounts() or ":" not in uri or find_image(uri) is not None:
         return
     repository, _, tag = uri.rpartition("/")[2].partition(":")
     if tags := image_tags(repository):
@@ -135,6 +136,11 @@ def image_is_published_there(resolution: Resolution) -> Iterator[Finding]:
             f"{version.label}",
             "use another version, or copy the image there and set serving.image_uri",
         )
+
+
+def _repository(image: str) -> str:
+    """Return the repository in an image's name or URI."""
+    return re.split(r"[:@]", image.rpartition("/")[2])[0]
 
 
 def _registry(uri: str) -> tuple[str, str]:

@@ -137,12 +137,13 @@ def model_can_be_split(resolution: Resolution) -> Iterator[Finding]:
 def model_generates_text(resolution: Resolution) -> Iterator[Finding]:
     """Models for vision, audio, embeddings or classification do not answer with text."""
     container = resolution.container
-    named = _NOT_OF_TEXT.search(container.shape.architecture) if container.shape else None
+    is_asked = resolution.deployment.model.task == "generate"
+    named = _NOT_OF_TEXT.search(container.shape.architecture) if container.shape and is_asked else None
     if named and container.server not in ("huggingface", "own") and not _embeds(container):
         yield Finding(
             "model.id",
-            f"{container.model_id!r} is a {named[0]}, which does not generate text, the only answer of this API",
-            "use a model that does, or serving.engine: huggingface or custom",
+            f"{container.model_id!r} is a {named[0]}, which does not generate text",
+            "use a model that does, or model.task: embed or rerank, or serving.engine: huggingface or custom",
         )
 
 

@@ -21,6 +21,8 @@ _NOT_ON_MACHINES = (
     ("model", "quantization", "the machine loads weights as they are"),
 )
 
+_NO_TEXT = "{value} is refused with model.task: {deployment.model.task}, whose answers hold no tokens"
+
 
 class Requirement(NamedTuple):
     """A setting and the setting that it needs; problem and fix may hold the field's `{value}` and `{deployment...}`."""
@@ -170,6 +172,30 @@ _NEEDED = (
         lambda d: d.serving.handler is not None and (d.serving.max_batch_size or 1) > 1,
         "{value} is refused with serving.handler: DJL Serving hands a batch to a handler as one call, and the "
         "handlers in model_src/ do not take it apart",
+        "remove it",
+    ),
+    Requirement(
+        "model.pooling",
+        lambda d: d.model.pooling is not None and d.model.task != "embed",
+        "{value} is refused with model.task: {deployment.model.task}, which makes no vectors",
+        "remove it, or use model.task: embed",
+    ),
+    Requirement(
+        "serving.max_new_tokens",
+        lambda d: d.serving.max_new_tokens is not None and d.model.task != "generate",
+        _NO_TEXT,
+        "remove it",
+    ),
+    Requirement(
+        "model.adapters",
+        lambda d: bool(d.model.adapters) and d.model.task != "generate",
+        "are refused with model.task: {deployment.model.task}",
+        "remove them, or merge one into the model's weights",
+    ),
+    Requirement(
+        "jobs.limits.answer_tokens_per_day",
+        lambda d: d.jobs.limits.answer_tokens_per_day is not None and d.model.task != "generate",
+        _NO_TEXT,
         "remove it",
     ),
     *(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -105,7 +105,7 @@ def demand_size_of_layers(shape: ModelShape) -> None:
 
 
 def test_every_row_keeps_the_laws_and_the_types_of_its_columns() -> None:
-    rows = [dict(vars(shape), ids=list(shape.ids)) for shape in model_shapes()]
+    rows = [asdict(shape) | {"ids": list(shape.ids)} for shape in model_shapes()]
     assert [(row["ids"], found) for row in rows for found in problems(row, ModelShape)] == []
     assert [(shape.ids, found) for shape in model_shapes() for found in problems_of_model(shape)] == []
 

@@ -16,6 +16,7 @@ VARIABLES = {
     "ENGINE": "tgi",
     "MODEL_ID": "openai-community/gpt2",
     "LONGEST_WAIT_IN_SECONDS": "25",
+    "MAX_BODY_BYTES": "131072",
     "REQUEST_SCHEMA": '{"bodies": ["inputs"], "parameters": {"top_k": {"minimum": 1}}, "model_aliases": []}',
     "JOB_TABLE": "a-table",
     "AWS_SECRET_ACCESS_KEY": "a-secret",
@@ -130,8 +131,13 @@ def test_the_page_knows_of_a_chat_template(facts: dict[str, Any]) -> None:
 
 
 def test_the_page_is_small_and_sends_requests_to_no_other_host() -> None:
-    assert sum(len(get(name)["body"]) for name in (None, "playground.js", "style.css", "icon.svg")) < 85_000
+    assert sum(len(get(name)["body"]) for name in (None, "playground.js", "style.css", "icon.svg")) < 95_000
     for each in (each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css", ".svg")):
         links = each.read_text().replace("http://www.w3.org/2000/svg", "").replace('"https://', "")
         assert "http://" not in links, each.name
         assert "https://" not in links, each.name
+
+
+@pytest.mark.parametrize(("routes", "vectors"), [("embeddings", "embeddings"), ("rerank", "rerank"), ("chat", None)])
+def test_the_page_knows_that_a_model_makes_vectors_or_scores(routes: str, vectors: str | None) -> None:
+    assert serve.config(VARIABLES | {"OPENAI_ROUTES": routes})["vectors"] == vectors
