@@ -12,6 +12,7 @@ from local_cloud.model_server.contract.answer import StartError
 from local_cloud.model_server.contract.server import ContainerEngine, ContainerServer
 from local_cloud.model_server.djl.own_handler import OwnHandler, handler_folder
 from local_cloud.model_server.djl.properties import read_properties, variables_of
+from local_cloud.model_server.embeddings.engine import VectorEngine, makes_vectors
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
 
@@ -39,7 +40,8 @@ def _engine(environment: Mapping[str, str]) -> ContainerEngine:
     # serving.properties overrides the environment.
     settings = {**environment, **(variables_of(read_properties(folder)) if folder else {})}
     engines = Path(environment["SLIPWAY_LOCAL_ENGINES"])
-    return TextEngine(row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings, engines), settings, folder)
+    row = row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings, engines)
+    return VectorEngine(row, settings) if makes_vectors(row, settings) else TextEngine(row, settings, folder)
 
 
 def _seconds(environment: Mapping[str, str], name: str) -> float:

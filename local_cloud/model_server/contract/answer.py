@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,17 @@ def json_answer(status: int, body: object, steps: int = 0) -> EngineAnswer:
 
 class RefusedError(Exception):
     """The server cannot read this request; the message is for the caller."""
+
+
+def json_object(raw: bytes) -> dict[str, Any]:
+    """The object in the body of a request. Raises RefusedError."""
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"the body is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise RefusedError("the body must be an object")
+    return content
 
 
 class EngineRefusedError(RefusedError):

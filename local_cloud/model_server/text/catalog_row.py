@@ -14,6 +14,7 @@ from typing import Any
 class CatalogRow:
     """One image of one engine.
 
+    tasks: the form of requests for vectors (`embed`) and scores (`rerank`), for an image that can make them.
     constants: settings that every deployment of this engine has, such as the name of the handler.
     variables: the container's variables by the deployment's setting, such as `model` or `max_model_len`.
     """
@@ -23,6 +24,7 @@ class CatalogRow:
     repository: str
     tag: str
     bodies: tuple[str, ...]
+    tasks: Mapping[str, str]
     handler: str | None
     constants: Mapping[str, str]
     variables: Mapping[str, str]
@@ -35,6 +37,7 @@ UNKNOWN = CatalogRow(
     repository="",
     tag="",
     bodies=("inputs", "messages", "prompt"),
+    tasks={},
     handler=None,
     constants={},
     variables={"served_model_name": "OPTION_SERVED_MODEL_NAME"},
@@ -71,6 +74,7 @@ def _row(name: str, merged: Mapping[str, Any], engine: Mapping[str, Any], versio
         repository=merged["repository"],
         tag=merged["tag"] or "",
         bodies=tuple(merged["bodies"]),
+        tasks=merged.get("tasks", {}),
         handler=merged["handler"],
         constants={name: value for name, value in constants.items() if value is not None},
         variables={

@@ -17,6 +17,7 @@ from local_cloud.model_server.contract.answer import (
 from local_cloud.model_server.text.catalog_row import CatalogRow
 from local_cloud.model_server.text.openai_chunks import Chunks
 from local_cloud.model_server.text.openai_shape import completion
+from local_cloud.model_server.text.pictures import Eye, Seen
 from local_cloud.model_server.text.request import TextRequest, read_request
 from local_cloud.model_server.text.shapes import shape_of
 from local_cloud.model_server.text.source import Generation
@@ -41,6 +42,7 @@ class TextEngine:
 
     def __init__(self, row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:
         _demand_model(row, settings, model_folder)
+        self._eye = Eye(row, settings, MODELS)
         self._row, self._shape, self._source = row, shape_of(row, settings), source_of(settings)
         self._adapters = Path(settings[_ADAPTERS]) if _ADAPTERS in settings else None
         self._checked_name = _checked_name(row, settings)
@@ -76,7 +78,7 @@ class TextEngine:
             if request.body == "inputs":
                 whole = self._shape.outputs(request, generations)
             else:
-                whole = completion(request, generations, model)
+                whole = completion(request, generations, model, self._shape.chats)
         except RefusedError as error:
             return json_answer(*self._shape.refusal(self._row, error, is_inputs))
         except EngineFailedError as error:
@@ -98,7 +100,7 @@ class TextEngine:
         if request.body == "inputs":
             parts = stream.of_tokens(request, generations[0], lambda: self._output(request, generations))
             return EngineAnswer(200, b"", stream.content_type, parts=parts, ending=lambda: end, broken=broken)
-        chunks = Chunks(request, generations, model)
+        chunks = Chunks(request, generations, model, self._shape.chats)
         wants_usage = bool((request.parameters.get("stream_options") or {}).get("include_usage"))
 
         def ending() -> bytes:
@@ -125,15 +127,19 @@ class TextEngine:
         """Refuse chats as the real servers do: shapes that TGI cannot read; elsewhere a tool_choice without tools."""
         asked = request.parameters if request.body == "messages" else {}
         if self._row.server == "tgi":
-            if (asked.get("response_format") or {}).get("type") == "text":
-                raise RefusedError("response_format: unknown variant `text`, expected one of `json`, `regex`")
+            if form := asked.get("response_format"):
+                _demand_grammar(form, asked)
             if isinstance(asked.get("logit_bias"), dict):
                 raise RefusedError("logit_bias: invalid type: map, expected a sequence")
         elif (asked.get("tool_choice") or "none") != "none" and not asked.get("tools"):
             raise EngineRefusedError("When using `tool_choice`, `tools` must be set.")
 
     def _generate(self, request: TextRequest, adapter: str) -> Sequence[Generation]:
-        prompts = [replace(prompt, adapter=adapter) for prompt in request.each_prompt()]
+        seen: Seen = self._eye.look(request.pictures)
+        prompts = [
+            replace(prompt, adapter=adapter, seen=seen.text, picture_tokens=seen.tokens)
+            for prompt in request.each_prompt()
+        ]
         counts = [self._source.count_tokens(prompt) for prompt in prompts]
         limits = [self._answer_tokens(request, count) for count in counts]
         copies = range(request.copies if request.body != "inputs" else 1)
@@ -172,6 +178,16 @@ class TextEngine:
             f"This model's maximum context length is {most} tokens. However, you requested {prompt + wanted} tokens "
             f"({prompt} in the messages, {wanted} in the completion)."
         )
+
+
+def _demand_grammar(form: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Refuse a form of the answer that TGI does not take (GrammarType in router/src/lib.rs)."""
+    if form.get("type") == "text":
+        raise RefusedError("response_format: unknown variant `text`, expected one of `json`, `regex`")
+    if "value" not in form:
+        raise RefusedError("response_format: missing field `value`")
+    if asked.get("tools"):
+        raise RefusedError("Tool error: Grammar and tools are mutually exclusive")
 
 
 def _demand_model(row: CatalogRow, settings: Mapping[str, str], model_folder: Path | None) -> None:

@@ -33,20 +33,28 @@ class Generation:
 
 
 class TextGenerator:
-    """Answers every prompt at once."""
+    """Answers every prompt at once. The text begins with the adapter's name in brackets, if one answers, and quotes the
+    tool's output with which a chat ends.
+    """
 
     context = has_chat_template = None
 
     def count_tokens(self, prompt: Prompt) -> int:
-        return count_tokens(prompt.text)
+        return count_tokens(prompt.text) + prompt.picture_tokens
 
     def begin(self, prompts: Sequence[Prompt]) -> list[Generation]:
         return [self._answer(prompt) for prompt in prompts]
 
     def _answer(self, prompt: Prompt) -> Generation:
         seed = (prompt.seed or 0) + prompt.copy
-        found = generate(prompt.text, prompt.most_tokens, prompt.stop, seed, prompt.adapter)
-        return replace(found, text=found.text.strip()) if prompt.body == "messages" else found
+        opening = [f"[{prompt.adapter}]"] if prompt.adapter else []
+        if prompt.messages and prompt.messages[-1]["role"] == "tool":
+            opening += prompt.messages[-1]["content"].split()
+        found = generate(prompt.text, prompt.most_tokens, prompt.stop, seed, [*opening, *prompt.seen.split()])
+        if prompt.body != "messages":
+            return found
+        tokens = found.prompt_tokens + prompt.picture_tokens
+        return replace(found, text=found.text.strip(), prompt_tokens=tokens)
 
 
 def count_tokens(text: str) -> int:
@@ -66,16 +74,16 @@ def pieces_of(text: str) -> Iterator[Piece]:
 
 
 def generate(
-    prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0, adapter: str = ""
+    prompt: str, most_tokens: int | None, stop: tuple[str, ...] = (), seed: int = 0, opening: Sequence[str] = ()
 ) -> Generation:
     """Generate a text up to a limit, a stop sequence or the end of a sentence; the same prompt and seed give the same.
 
-    The text begins with the adapter's name in brackets, if one answers, and the prompt's first word beyond ASCII, such
-    as an emoji; the rest is plain English.
+    The text begins with the words of `opening`, and the prompt's first word beyond ASCII, such as an emoji; the rest is
+    plain English.
     """
     sentences = _sentences()
     position = Random(f"{seed} {prompt}").randrange(len(sentences))
-    words = [f"[{adapter}]"] if adapter else []
+    words = [*opening]
     words += [word for word in prompt.split() if not word.isascii() and word.isprintable()][:1]
     while len(words) < (ENOUGH_WORDS if most_tokens is None else most_tokens):
         words += sentences[position % len(sentences)].split()

@@ -1,12 +1,12 @@
 """Writes the chunks of OpenAI's objects, one list for each decoding step."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from local_cloud.model_server.text.chat_form import ChatForm
 from local_cloud.model_server.text.generator import pieces_of
 from local_cloud.model_server.text.openai_shape import (
-    call_of,
     document_of,
     echo,
     head,
@@ -21,11 +21,11 @@ from local_cloud.model_server.text.source import Generation, Piece
 class Chunks:
     """The chunks of an object. Raises EngineRefusedError at once, so that no refused request begins a stream."""
 
-    def __init__(self, request: TextRequest, generations: Sequence[Generation], model: str) -> None:
+    def __init__(self, request: TextRequest, generations: Sequence[Generation], model: str, form: ChatForm) -> None:
         self._request, self._generations, self._about = request, generations, head(request, model)
         if request.body == "messages":
             self._about["object"] += ".chunk"
-        choices = [_choice(request, index, generation) for index, generation in enumerate(generations)]
+        choices = [_choice(request, index, generation, form) for index, generation in enumerate(generations)]
         self._steps = itertools.zip_longest(*choices, fillvalue=())
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
@@ -41,14 +41,16 @@ class Chunks:
 Step = list[dict[str, Any]]
 
 
-def _choice(request: TextRequest, index: int, generation: Generation) -> Iterator[Step]:
+def _choice(request: TextRequest, index: int, generation: Generation, form: ChatForm) -> Iterator[Step]:
     if request.body != "messages":
         return _text(request, index, generation)
-    if call := call_of(request):
-        return _chat(index, generation, _of_call(call), "tool_calls")
+    if calls := form.calls(request.parameters, request.messages):
+        return _chat(index, generation, _of_calls(calls, form), form.reason)
     if (whole := document_of(request, generation)) is not None:
         return _chat(index, generation, _contents(request, pieces_of(whole), generation), "stop")
-    return _chat(index, generation, _contents(request, generation.pieces(), generation), None)
+    thoughts = form.reasoning_tokens(request.parameters)
+    names = itertools.chain([form.reasoning] * thoughts, itertools.repeat("content"))
+    return _chat(index, generation, _contents(request, generation.pieces(), generation, names), None)
 
 
 def _text(request: TextRequest, index: int, generation: Generation) -> Iterator[Step]:
@@ -78,17 +80,17 @@ def _chat(
 
 
 def _contents(
-    request: TextRequest, pieces: Iterator[Piece], generation: Generation
+    request: TextRequest,
+    pieces: Iterator[Piece],
+    generation: Generation,
+    names: Iterable[str] = itertools.repeat("content"),
 ) -> Iterator[tuple[dict[str, Any], bool]]:
-    for text, is_last in pieces:
-        yield {"delta": {"content": text}, "logprobs": logprobs_of(request, text, generation)}, is_last
+    """The pieces of an answer. names: the member of each."""
+    for (text, is_last), name in zip(pieces, names, strict=False):
+        yield {"delta": {name: text}, "logprobs": logprobs_of(request, text, generation)}, is_last
 
 
-def _of_call(call: dict[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """A tool call: the name first, then the arguments piece by piece."""
-    function = call["function"]
-    named = {"id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": ""}}
-    arguments = function["arguments"]
-    parts = [named, *({"function": {"arguments": arguments[at : at + 8]}} for at in range(0, len(arguments), 8))]
-    for number, part in enumerate(parts, 1):
-        yield {"delta": {"tool_calls": [{"index": 0, **part}]}, "logprobs": None}, number == len(parts)
+def _of_calls(calls: list[dict[str, Any]], form: ChatForm) -> Iterator[tuple[dict[str, Any], bool]]:
+    deltas = [delta for index, call in enumerate(calls) for delta in form.deltas(index, call)]
+    for number, delta in enumerate(deltas, 1):
+        yield {"delta": {"tool_calls": [delta]}, "logprobs": None}, number == len(deltas)

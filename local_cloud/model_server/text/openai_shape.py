@@ -6,16 +6,19 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from local_cloud.model_server.text.chat_form import VLLM_CHATS, ChatForm
 from local_cloud.model_server.text.generator import tokens_of
 from local_cloud.model_server.text.request import TextRequest
 from local_cloud.model_server.text.source import Generation
-from local_cloud.model_server.text.structured import document, forced_call
+from local_cloud.model_server.text.structured import document
 
 
-def completion(request: TextRequest, generations: Sequence[Generation], model: str) -> dict[str, Any]:
+def completion(
+    request: TextRequest, generations: Sequence[Generation], model: str, form: ChatForm = VLLM_CHATS
+) -> dict[str, Any]:
     """The object for the request; `generations` holds all copies for the first prompt, then for the next."""
     choices = [
-        {"index": index, **_content(request, index, generation), "stop_reason": generation.stop}
+        {"index": index, **_content(request, index, generation, form), "stop_reason": generation.stop}
         for index, generation in enumerate(generations)
     ]
     return {**head(request, model), "choices": choices, "usage": usage(request, generations)}
@@ -42,13 +45,6 @@ def usage(request: TextRequest, generations: Sequence[Generation]) -> dict[str, 
 def echo(request: TextRequest, index: int) -> str:
     """The text before the choice with this index: its prompt, if the request wants it."""
     return request.prompts[index // request.copies] if request.is_echoed else ""
-
-
-def call_of(request: TextRequest) -> dict[str, Any] | None:
-    """The tool call that a chat forces; None if it forces none. Raises EngineRefusedError."""
-    if request.body != "messages" or not (call := forced_call(request.parameters)):
-        return None
-    return {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": call}
 
 
 def document_of(request: TextRequest, generation: Generation) -> str | None:
@@ -78,18 +74,21 @@ def logprobs_of(request: TextRequest, text: str, generation: Generation) -> dict
     return {"tokens": tokens, "text_offset": offsets, **likelihoods}
 
 
-def _content(request: TextRequest, index: int, generation: Generation) -> dict[str, Any]:
+def _content(request: TextRequest, index: int, generation: Generation, form: ChatForm) -> dict[str, Any]:
     reason = reason_of(generation)
     if request.body != "messages":
         echoed = echo(request, index)
         text = echoed + generation.text.rstrip() if echoed else generation.text
         return {"text": text, "logprobs": logprobs_of(request, text, generation), "finish_reason": reason}
-    if call := call_of(request):
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        return {"message": message, "logprobs": None, "finish_reason": "tool_calls"}
+    if calls := form.calls(request.parameters, request.messages):
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        return {"message": message, "logprobs": None, "finish_reason": form.reason}
     whole = document_of(request, generation)
     text = generation.text if whole is None else whole
     message = {"role": "assistant", "content": text}
+    if whole is None and (count := form.reasoning_tokens(request.parameters)):
+        tokens = tokens_of(text)
+        message = {"role": "assistant", form.reasoning: "".join(tokens[:count]), "content": "".join(tokens[count:])}
     # Unlike a text, a document is always complete.
     reason = reason if whole is None else "stop"
     return {"message": message, "logprobs": logprobs_of(request, text, generation), "finish_reason": reason}

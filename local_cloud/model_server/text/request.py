@@ -1,11 +1,11 @@
 """Reads a request for text from any of the three kinds of body: `inputs`, `messages`, `prompt`."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local_cloud.model_server.contract.answer import RefusedError
+from local_cloud.model_server.contract.answer import RefusedError, json_object
+from local_cloud.model_server.text.pictures import urls_in
 from local_cloud.model_server.text.source import Prompt
 
 # The engines' names for the most tokens of an answer.
@@ -26,6 +26,7 @@ class TextRequest:
     is_streamed: whether the answer comes token by token.
     parameters: all parameters; some change the form of an answer.
     messages: the chat, with a text as the content of each message.
+    pictures: the addresses of the chat's pictures.
     """
 
     body: str
@@ -40,6 +41,7 @@ class TextRequest:
     is_streamed: bool
     parameters: Mapping[str, Any]
     messages: tuple[Mapping[str, str], ...] = ()
+    pictures: tuple[str, ...] = ()
 
     def each_prompt(self) -> Iterator[Prompt]:
         """Every prompt once, without a limit."""
@@ -54,7 +56,7 @@ class TextRequest:
 
 def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False) -> TextRequest:
     """Read a body of one of these kinds; raises RefusedError. takes_ids: whether a prompt may be token ids."""
-    content = _parse(raw)
+    content = json_object(raw)
     kind = next((name for name in bodies if name in content), None)
     if kind is None:
         raise RefusedError(f"the body needs {' or '.join(bodies)}")
@@ -84,6 +86,7 @@ def read_request(raw: bytes, bodies: tuple[str, ...], *, takes_ids: bool = False
         is_streamed=bool(content.get("stream") or parameters.get("stream")),
         parameters=parameters,
         messages=messages,
+        pictures=tuple(urls_in(content.get("messages"))),
     )
 
 
@@ -94,16 +97,6 @@ def _without_ids(prompts: Any) -> Any:
     if all(isinstance(each, int) for each in prompts):
         return " ".join(map(str, prompts))
     return [_without_ids(each) for each in prompts]
-
-
-def _parse(raw: bytes) -> dict[str, Any]:
-    try:
-        content = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(f"the body is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise RefusedError("the body must be an object")
-    return content
 
 
 def _messages(given: Any) -> tuple[Mapping[str, str], ...]:

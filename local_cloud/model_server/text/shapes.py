@@ -8,6 +8,7 @@ from typing import Any
 from local_cloud.model_server.contract.answer import EngineRefusedError, RefusedError
 from local_cloud.model_server.text import streams
 from local_cloud.model_server.text.catalog_row import CatalogRow
+from local_cloud.model_server.text.chat_form import LLAMA_CPP_CHATS, SGLANG_CHATS, TGI_CHATS, VLLM_CHATS, ChatForm
 from local_cloud.model_server.text.request import TextRequest
 from local_cloud.model_server.text.source import Generation
 from local_cloud.model_server.text.streams import StreamFormat
@@ -25,6 +26,7 @@ class Shape:
     takes_lists: whether `inputs` may be a list of prompts.
     stream: the format of streams; None = the family does not stream.
     takes_ids: whether `prompt` may be token ids.
+    chats: the form of tool calls and reasoning.
     """
 
     outputs: Callable[[TextRequest, Sequence[Generation]], Any]
@@ -35,6 +37,7 @@ class Shape:
     takes_lists: bool = True
     stream: StreamFormat | None = None
     takes_ids: bool = False
+    chats: ChatForm = VLLM_CHATS
 
 
 def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
@@ -42,6 +45,10 @@ def shape_of(row: CatalogRow, settings: Mapping[str, str]) -> Shape:
     match row.server:
         case "tgi":
             return TGI
+        case "sglang":
+            return SGLANG
+        case "llama-cpp":
+            return LLAMA_CPP
         case "huggingface":
             return HUGGING_FACE_T5 if settings.get("HF_TASK") == "text2text-generation" else HUGGING_FACE
         case "djl" if not row.handler or settings.get("OPTION_ROLLING_BATCH", "disable") != "disable":
@@ -160,6 +167,7 @@ TGI = Shape(
     room=("MAX_CONCURRENT_REQUESTS", 128),
     takes_lists=False,
     stream=streams.TGI_EVENTS,
+    chats=TGI_CHATS,
 )
 LMI = Shape(
     outputs=_list_for_a_list,
@@ -196,3 +204,5 @@ OPENAI = Shape(
     stream=streams.EVENTS,
     takes_ids=True,
 )
+SGLANG = replace(OPENAI, chats=SGLANG_CHATS)
+LLAMA_CPP = replace(OPENAI, chats=LLAMA_CPP_CHATS)

@@ -18,7 +18,7 @@ class Prompt:
 
     body: the member that held it. messages: the chat whose texts are `text`. most_tokens: None = no limit.
     copy: the number of this answer to the prompt, from 0. parameters: as the request has them.
-    adapter: the adapter that answers; "" = the model without one.
+    adapter: the adapter that answers; "" = the model without one. seen, picture_tokens: of the chat's pictures.
     """
 
     text: str
@@ -30,6 +30,8 @@ class Prompt:
     copy: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     adapter: str = ""
+    seen: str = ""
+    picture_tokens: int = 0
 
 
 class Generation(Protocol):

@@ -1,4 +1,4 @@
-"""Answers in a form that the request demands: a forced tool call, or a JSON document."""
+"""JSON values that fit a schema: the document that a request demands, or the arguments of a tool."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,23 +7,6 @@ from typing import Any
 from local_cloud.model_server.contract.answer import EngineRefusedError
 
 _MOST_NESTED = 8
-
-
-def forced_call(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The call that `tool_choice` forces, with arguments that fit the schema; None if it forces none.
-
-    Raises EngineRefusedError for an unknown tool.
-    """
-    choice, tools = parameters.get("tool_choice"), parameters.get("tools") or []
-    if choice in (None, "none", "auto"):
-        return None
-    try:
-        functions = {tool["function"]["name"]: tool["function"] for tool in tools}
-        name = next(iter(functions)) if choice == "required" else choice["function"]["name"]
-        schema = functions[name].get("parameters") or {}
-    except (AttributeError, KeyError, StopIteration, TypeError):
-        raise EngineRefusedError("tool_choice names no function of tools", param="tool_choice") from None
-    return {"name": name, "arguments": json.dumps(_example(schema, schema))}
 
 
 def document(parameters: Mapping[str, Any], text: Callable[[], str]) -> str | None:
@@ -37,15 +20,20 @@ def document(parameters: Mapping[str, Any], text: Callable[[], str]) -> str | No
             case "json_object":
                 return json.dumps({"text": text()}, ensure_ascii=False)
             case "json_schema":
-                schema = wanted["json_schema"]["schema"]
-                return json.dumps(_example(schema, schema), ensure_ascii=False)
+                return json.dumps(example(wanted["json_schema"]["schema"]), ensure_ascii=False)
+            case "json":  # TGI's
+                return json.dumps(example(wanted["value"]), ensure_ascii=False)
     except (AttributeError, KeyError, TypeError):
         raise EngineRefusedError("response_format has no usable schema", param="response_format") from None
     return None
 
 
-def _example(schema: Any, root: Any, depth: int = 0) -> Any:
+def example(schema: Any) -> Any:
     """A small value that fits a JSON schema; knows types, constants, choices and references."""
+    return _example(schema, schema, 0)
+
+
+def _example(schema: Any, root: Any, depth: int) -> Any:
     if not isinstance(schema, dict) or depth > _MOST_NESTED:
         return None
     if "$ref" in schema:

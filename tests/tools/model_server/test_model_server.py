@@ -20,6 +20,7 @@ from local_cloud.model_server.contract.server import ContainerServer
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
 from support.local_engines import local_engines
+from support.pictures import data_url, png
 from support.repository import ROOT
 
 REGISTRY = "763104351884.dkr.ecr.us-west-2.amazonaws.com"
@@ -444,18 +445,105 @@ def test_the_tokens_of_inputs_end_with_the_whole_text(environment: dict[str, str
     assert (len(texts), any(each.get("generated_text") for each in tokens)) == (3, False)
 
 
-def test_a_forced_tool_is_called_with_arguments_that_fit() -> None:
+NEW_TGI = {
+    **TGI,
+    "SLIPWAY_LOCAL_IMAGE": f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.7.0-tgi3.3.6-gpu-py311-cu124-ubuntu22.04",
+    "HF_MODEL_ID": "m",
+}
+OTHER_TOOL = {"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}
+
+
+def chunks_of(environment: Mapping[str, str], body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The only choice of each chunk of a streamed chat."""
+    lines = streamed(environment, {**body, "stream": True})[1].splitlines()
+    objects = [line.removeprefix("data:") for line in lines if line and "[DONE]" not in line]
+    return [json.loads(each)["choices"][0] for each in objects]
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [(VLLM, "tool_calls"), (LMI, "tool_calls"), (SGLANG, "tool_calls"), (NEW_TGI, "stop")],
+)
+def test_a_forced_tool_is_called_with_arguments_that_fit(environment: dict[str, str], reason: str) -> None:
     forced = {**CHAT, "tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "weather"}}}
-    with calling(VLLM) as caller:
+    with calling(environment) as caller:
         choice = caller.post(forced)[1]["choices"][0]
+    (call,) = choice["message"]["tool_calls"]
+    assert (choice["finish_reason"], json.loads(call["function"]["arguments"])) == (reason, {"city": "text", "days": 3})
+    chunks = chunks_of(environment, forced)
+    deltas = [each["function"] for chunk in chunks for each in chunk["delta"].get("tool_calls", ())]
+    assert "".join(each.get("arguments", "") for each in deltas) == call["function"]["arguments"]
+    assert [each["name"] for each in deltas if each.get("name")] == ["weather"]
+    assert chunks[-1]["finish_reason"] == reason
+
+
+def test_a_choice_without_its_tool_is_refused() -> None:
+    forced = {**CHAT, "tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "other"}}}
+    with calling(VLLM) as caller:
+        assert caller.post(forced)[0] == 400
         assert caller.post({**forced, "tools": []})[0] == 400
-    function = choice["message"]["tool_calls"][0]["function"]
-    assert (choice["finish_reason"], json.loads(function["arguments"])) == ("tool_calls", {"city": "text", "days": 3})
-    _, text = streamed(VLLM, {**forced, "stream": True})
-    chunks = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: {")]
-    calls = [each["choices"][0]["delta"].get("tool_calls", [{}])[0].get("function", {}) for each in chunks]
-    assert "".join(each.get("arguments", "") for each in calls) == function["arguments"]
-    assert [each["name"] for each in calls if "name" in each] == ["weather"]
+
+
+def said(text: str, *tools: object) -> dict[str, Any]:
+    return {**CHAT, "messages": [{"role": "user", "content": text}], "tools": tools}
+
+
+def test_tools_that_the_user_names_are_called_with_the_arguments_after_the_name() -> None:
+    with calling(VLLM) as caller:
+        both = caller.post(said('Call weather {"city": "Rome"}, then time.', TOOL, OTHER_TOOL))[1]["choices"][0]
+        calls = [each["function"] for each in both["message"]["tool_calls"]]
+        assert [(each["name"], json.loads(each["arguments"])) for each in calls] == [
+            ("weather", {"city": "Rome"}),
+            ("time", {}),
+        ]
+        for asked in (
+            said("What is the weathercock?", TOOL),
+            {**said("Call weather", TOOL), "tool_choice": "none"},
+        ):
+            assert "tool_calls" not in caller.post(asked)[1]["choices"][0]["message"]
+    indices = [
+        call["index"]
+        for each in chunks_of(VLLM, said("weather time", TOOL, OTHER_TOOL))
+        for call in each["delta"].get("tool_calls", ())
+    ]
+    assert set(indices) == {0, 1}
+    with calling(NEW_TGI) as caller:
+        assert len(caller.post(said("weather time", TOOL, OTHER_TOOL))[1]["choices"][0]["message"]["tool_calls"]) == 1
+
+
+def test_the_answer_to_a_tool_s_output_quotes_it() -> None:
+    asked = said("Call weather", TOOL)
+    call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    results = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "sunny, 22"},
+    ]
+    with calling(VLLM) as caller:
+        message = caller.post({**asked, "messages": [*asked["messages"], *results]})[1]["choices"][0]["message"]
+    assert message["content"].startswith("sunny, 22 ")
+
+
+@pytest.mark.parametrize(("environment", "name"), [(VLLM, "reasoning"), (SGLANG, "reasoning_content"), (NEW_TGI, None)])
+def test_an_asked_effort_gives_reasoning_before_the_answer(environment: dict[str, str], name: str | None) -> None:
+    asked = {**CHAT, "max_tokens": 12, "reasoning_effort": "low"}
+    with calling(environment) as caller:
+        message = caller.post(asked)[1]["choices"][0]["message"]
+    members = [next(iter(each["delta"])) for each in chunks_of(environment, asked)[1:-1]]
+    if not name:
+        assert set(members) == {"content"}
+        return
+    assert len(message[name].split()) + len(message["content"].split()) == 12
+    assert members == [name] * 8 + ["content"] * 4
+
+
+def test_tgi_takes_a_schema_in_a_form_of_its_own() -> None:
+    openai_form = {"type": "json_schema", "json_schema": {"name": "n", "schema": OBJECTS}}
+    with calling(NEW_TGI) as caller:
+        assert caller.post({**CHAT, "response_format": openai_form})[0] == 422
+        form = {"type": "json", "value": OBJECTS}
+        content = caller.post({**CHAT, "response_format": form})[1]["choices"][0]["message"]["content"]
+        assert json.loads(content) == {"city": "text", "days": 3}
+        assert caller.post({**CHAT, "response_format": form, "tools": [TOOL]})[0] == 422
 
 
 def test_response_formats_and_logprobs_have_their_effect() -> None:
@@ -468,9 +556,11 @@ def test_response_formats_and_logprobs_have_their_effect() -> None:
 
 
 def test_pictures_and_ids_of_tokens_are_prompts_too() -> None:
-    parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
-    with calling(VLLM) as caller:
-        assert caller.post({**CHAT, "messages": [{"role": "user", "content": parts}]})[0] == 200
+    parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": data_url(png(640, 480))}}]
+    with calling(VLLM | {"SM_VLLM_MODEL": "Qwen/Qwen3-VL-4B-Instruct", "SM_VLLM_MAX_MODEL_LEN": "999"}) as caller:
+        status, answer = caller.post({"messages": [{"role": "user", "content": parts}], "max_tokens": 6})
+        assert (status, answer["usage"]["prompt_tokens"] > 300) == (200, True)
+        assert answer["choices"][0]["message"]["content"].startswith("The image is 640x480.")
         assert caller.post({**CHAT, "messages": [{"role": "user", "content": [{"type": "image_url"}]}]})[0] == 400
         status, one = caller.post({"prompt": [1, 2, 3], "max_tokens": 3})
         assert (status, one["usage"]["prompt_tokens"], len(one["choices"])) == (200, 3, 1)

@@ -8,7 +8,18 @@ from llm_hosting.catalog.engines import ENGINES, engine
 from local_cloud.engines_file import write_engines
 from local_cloud.model_server.text import catalog_row
 from local_cloud.model_server.text.catalog_row import UNKNOWN, CatalogRow
-from local_cloud.model_server.text.shapes import DJL_HANDLER, DJL_T5, HUGGING_FACE, LMI, OPENAI, TGI, Shape, shape_of
+from local_cloud.model_server.text.shapes import (
+    DJL_HANDLER,
+    DJL_T5,
+    HUGGING_FACE,
+    LLAMA_CPP,
+    LMI,
+    OPENAI,
+    SGLANG,
+    TGI,
+    Shape,
+    shape_of,
+)
 from support.local_engines import local_engines
 from support.own_project import own_project
 
@@ -22,8 +33,8 @@ SHAPES = {
     "tgi": TGI,
     "tgi-neuronx": TGI,
     "vllm": OPENAI,
-    "sglang": OPENAI,
-    "llama-cpp": OPENAI,
+    "sglang": SGLANG,
+    "llama-cpp": LLAMA_CPP,
     "huggingface": HUGGING_FACE,
 }
 # Not the default version: from 0.28 on, a rolling batch is the default on Neuron.

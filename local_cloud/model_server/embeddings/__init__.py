@@ -1,0 +1,1 @@
+"""Stands in for the engines that make vectors of texts, and scores of how well texts fit a query."""
