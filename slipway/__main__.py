@@ -37,7 +37,7 @@ from slipway.cli.deploying import (
     verify,
 )
 from slipway.cli.developing import catalog, models, reference
-from slipway.cli.operating import bench, call, keys, logs, openapi, playground, purge, status, usage
+from slipway.cli.operating import bench, call, gateway, keys, logs, openapi, playground, purge, status, usage
 from slipway.cli.operating import list as list_
 from slipway.cli.parser import Parser, overview
 from slipway.shared.cdk_command import cdk
@@ -46,7 +46,7 @@ from slipway.shared.output import reader_may_leave
 _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Before a deploy": (init, check, lock, stage, local, env, snapshot),
     "Deploy": (doctor, diff, deploy, verify, destroy, render, fleet),
-    "Run": (call, playground, openapi, list_, status, logs),
+    "Run": (call, playground, openapi, gateway, list_, status, logs),
     "Measure": (bench,),
     "Keys": (keys, usage),
     "Maintain": (purge,),

@@ -21,7 +21,7 @@ _ABSENT = ("RepositoryNotFoundException", "ImageNotFoundException")
 def image_in_registry(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
     """Check that the registry has the tag or digest, by the same ECR call that SageMaker makes."""
     own = deployment.serving.image_uri
-    owner = container_accounts().get(account.region)
+    owner = container_accounts(report.image.partition(":")[0]).get(account.region)
     if not own and owner is None:
         yield Finding("region", f"no registry of AWS images is known in {account.region}", "deploy in another region")
         return

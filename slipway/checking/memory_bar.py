@@ -5,11 +5,11 @@ from rich.text import Text
 from llm_hosting.preflight.report import Figures
 from slipway.checking.shown_figures import weights_fit
 
-_STYLES = {"weights": "blue", "engine": "magenta", "adapters": "yellow", "KV cache": "green"}
+_STYLES = {"weights": "blue", "engine": "magenta", "adapters": "yellow", "KV cache": "green", "free": "dim"}
 _MISSING = "red"
 # The glyphs differ, so that the bar can be read without colour.
-_GLYPHS = {"weights": "█", "engine": "▓", "adapters": "▒", "KV cache": "░"}
-_ASCII_GLYPHS = {"weights": "#", "engine": "+", "adapters": "a", "KV cache": "."}
+_GLYPHS = {"weights": "█", "engine": "▓", "adapters": "▒", "KV cache": "░", "free": "·"}
+_ASCII_GLYPHS = {"weights": "#", "engine": "+", "adapters": "a", "KV cache": ".", "free": " "}
 
 
 def memory_bar(figures: Figures, width: int, *, ascii_only: bool) -> Text:
@@ -48,4 +48,4 @@ def _parts(figures: Figures) -> dict[str, float]:
     parts = {"weights": figures.weights_in_gb, "engine": figures.overhead_in_gb}
     parts |= {"adapters": figures.adapters_in_gb} if figures.adapters_in_gb else {}
     left = figures.memory_in_gb - sum(parts.values())
-    return parts | ({"KV cache": left} if left > 0 else {})
+    return parts | ({"KV cache" if figures.keeps_cache else "free": left} if left > 0 else {})

@@ -35,6 +35,9 @@ def rows(report: Report, deployment: Deployment) -> list[FigureRow]:
         "answer": lambda figures: _answer(figures, deployment),
         "price": lambda figures: _price(figures, deployment),
     }
+    makes_text = deployment.model.task == "generate"
+    unknown = {"KV cache": any(each.keeps_cache for each in report.figures), "answer": makes_text}
+    texts = {label: text for label, text in texts.items() if unknown.get(label, True)}
     if deployment.hosting.sleeps and not deployment.hosting.endpoint:
         texts["idle"] = _idle
     is_brief = len(report.figures) > 1

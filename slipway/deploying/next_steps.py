@@ -4,14 +4,18 @@ from llm_hosting.deployment.model import Deployment
 from llm_hosting.resolution.idle import COPY_STAYS_IN_MINUTES
 from slipway.shared.aws_clients import region_option
 from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.keys import key_command
 
 
 def next_steps(stack: DeployedStack, deployment: Deployment) -> list[str]:
     """Return lines for a shell, each with a remark."""
     chosen = region_option(stack.region)
-    lines = [(f'slipway call {stack.name} "What is a list?"{chosen}', "one request")]
+    texts = '"What is a list?"'
+    if deployment.model.task == "embed" and stack.variables.get("OPENAI_ROUTES"):
+        texts = f'--embed {texts} "A boat leaves the harbour."'
+    lines = [(f"slipway call {stack.name} {texts}{chosen}", "one request")]
     if stack.variables.get("OPENAI_ROUTES"):
-        lines += _for_openai(stack, deployment, chosen)
+        lines += _for_openai(stack, deployment)
     if deployment.hosting.sleeps:
         stays = f"falls asleep {COPY_STAYS_IN_MINUTES} minutes after the last call; the next one wakes it"
         lines.append((f"slipway status {stack.name}{chosen}", stays))
@@ -22,16 +26,11 @@ def next_steps(stack: DeployedStack, deployment: Deployment) -> list[str]:
     return [f"API_URL={stack.api_url}", *(f"{line:{width}}  # {remark}" for line, remark in lines)]
 
 
-def _for_openai(stack: DeployedStack, deployment: Deployment, chosen: str) -> list[tuple[str, str]]:
+def _for_openai(stack: DeployedStack, deployment: Deployment) -> list[tuple[str, str]]:
     """Return the lines that set up OpenAI's clients. None if callers sign: then the playground's URL serves them."""
     if deployment.api.auth == "iam":
         return []
     if deployment.api.auth == "none":
         return [(f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=unused", "for OpenAI's clients")]
-    if keys := sorted(deployment.api.keys):
-        get = f"slipway keys create {stack.name} {keys[0]}{chosen}"
-    else:
-        key = stack.outputs["ApiKeyId"]
-        get = f"aws apigateway get-api-key --include-value --query value --output text --api-key {key}"
     export = f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=<the key>"
-    return [(get, "shows the key"), (export, "for OpenAI's clients")]
+    return [(key_command(stack, deployment.api.keys), "shows the key"), (export, "for OpenAI's clients")]

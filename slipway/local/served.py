@@ -16,39 +16,32 @@ from local_cloud.network import put_network
 from local_cloud.real_model.process import RealModel
 from local_cloud.registry import put_image
 from slipway.hosting.hosting import hosting_of
+from slipway.local.question import Question, question_for
 from slipway.shared.steps import Steps
 from slipway.stack.api import DeployedApi
 from slipway.stack.container_log import last_words
 from slipway.stack.deployed_stack import existing_stack, find_stack
-from slipway.stack.prompt import text_of
 from slipway.stack.signing_proxy import SigningProxy, proxy_for
-
-PROMPT, CHAT = "A list of the functions that", "What is a list?"
-QUESTIONS: dict[str, dict[str, Any]] = {
-    "inputs": {"inputs": PROMPT, "parameters": {"temperature": 0.9, "max_new_tokens": 40}},
-    "prompt": {"prompt": PROMPT, "num_samples": 2, "length": 40, "temperature": 0.9, "top_p": 0.9, "top_n": 40},
-    "messages": {"messages": [{"role": "user", "content": CHAT}], "max_tokens": 40, "seed": 7},
-}
 
 
 @dataclass(frozen=True)
 class Served:
-    """A deployment that has answered a question. kind: a key of QUESTIONS. who: the model that answers, in words."""
+    """A deployment that has answered a question. who: the model that answers, in words."""
 
     stack: Stack
     client: ApiClient
     takes_jobs: bool
-    kind: str
+    question: Question
     status: int
     answer: Any
     who: str
 
     def told(self, proxy: SigningProxy) -> Iterator[str]:
         """Yield what a person reads: question, answer, calls to paste, and the addresses of the page's proxy."""
-        yield f"\n  question  {CHAT if self.kind == 'messages' else f'{PROMPT} ...'}"
-        yield f"  answer    {self.status}: {text_of(self.answer) or self.answer}"
+        yield f"\n  question  {self.question.shown}"
+        yield f"  answer    {self.status}: {self.question.told(self.answer)}"
         yield f"  model     {self.who}\n"
-        yield "\n\n".join(_calls(self.client, QUESTIONS[self.kind], takes_jobs=self.takes_jobs))
+        yield "\n\n".join(_calls(self.client, self.question, takes_jobs=self.takes_jobs))
         yield f"\nplayground  {proxy.url}"
         yield f"openapi     {proxy.url}openapi.json"
         yield from proxy.for_openai
@@ -73,9 +66,10 @@ def serve(cloud: LocalCloud, stack: Stack, resolution: Resolution, model: RealMo
     outputs = put_stack(cloud, stack, progress)
     client = connect(cloud, outputs, stack.region, caller=cloud.deployer)
     progress(f"asking the model of {stack.name}")
-    kind = _question(resolution, model)
-    status, _, answer = client.call("POST", "/generate", QUESTIONS[kind])
-    return Served(stack, client, "JobTable" in outputs, kind, status, answer, _who_answers(resolution, model))
+    knows_chats = model.has_chat_template if model else resolution.openai_facts.get("chat_template")
+    question = question_for(resolution, takes_chats=bool(knows_chats))
+    status, _, answer = client.call("POST", question.path, dict(question.body))
+    return Served(stack, client, "JobTable" in outputs, question, status, answer, _who_answers(resolution, model))
 
 
 def put_stack(cloud: LocalCloud, stack: Stack, progress: Steps) -> dict[str, str]:
@@ -89,27 +83,20 @@ def put_stack(cloud: LocalCloud, stack: Stack, progress: Steps) -> dict[str, str
         raise
 
 
-def _question(resolution: Resolution, model: RealModel | None) -> str:
-    """Return the kind of question to ask: a chat if the model that answers is known to have a chat template."""
-    takes_chats = model.has_chat_template if model else resolution.openai_facts.get("chat_template")
-    if "messages" in resolution.bodies and takes_chats:
-        return "messages"
-    if "num_samples" in resolution.parameters:
-        return "prompt"
-    return "inputs" if "inputs" in resolution.bodies else "messages"
-
-
 def _who_answers(resolution: Resolution, model: RealModel | None) -> str:
     """Return the line that says which model the answers are from."""
     deployed = resolution.deployment.model.id
+    if not resolution.makes_text:
+        return f"words stand in for {deployed}: texts with words or parts of words in common are near to each other"
     if model is None:
         return f"a small text generator stands in for {deployed}; --real puts a small real model there"
     chats = "" if model.has_chat_template else "; it has no chat template, so chats are refused"
     return f"{model.name}, a real model in place of {deployed}{chats}"
 
 
-def _calls(client: ApiClient, question: dict[str, Any], *, takes_jobs: bool) -> list[str]:
-    calls = [("POST", "/generate", question), ("POST", "/jobs?wait=25", question), ("GET", "/endpoint", None)]
+def _calls(client: ApiClient, question: Question, *, takes_jobs: bool) -> list[str]:
+    body, takes_jobs = dict(question.body), takes_jobs and question.as_job
+    calls = [("POST", question.path, body), ("POST", "/jobs?wait=25", body), ("GET", "/endpoint", None)]
     return [client.curl(*call) for call in calls if takes_jobs or not call[1].startswith("/jobs")]
 
 

@@ -37,6 +37,8 @@ from slipway.locking.model_files import (
     read_json,
 )
 from slipway.locking.text_files import broken_vocabulary, has_chat_template, has_tokenizer
+from slipway.locking.vector_facts import vector_facts
+from slipway.locking.vision import vision_of
 from slipway.locking.weights import Weights, weights_in
 from slipway.shared.aws_errors import sentence
 from slipway.staging.hub_errors import HubError
@@ -44,7 +46,7 @@ from slipway.staging.hub_repository import HubRepository
 from slipway.staging.manifest import Manifest
 from slipway.staging.stage import hub_token
 from slipway.staging.staging import StagingError
-from slipway.staging.weight_files import HubFile, SelectionError, select
+from slipway.staging.weight_files import HubFile, SelectionError, is_module, select
 from slipway.staging.weights_prefix import PrefixError, WeightsPrefix, bucket_region
 from slipway.weights.gguf_header import read_gguf
 from slipway.weights.safetensors_header import header_of
@@ -53,6 +55,7 @@ from slipway.weights.whole import WEIGHTS, demand_all_files, demand_whole_file
 
 _HEADERS_AT_ONCE = 8
 _TOKENIZER, _GENERATION = "tokenizer_config.json", "generation_config.json"
+_PROCESSOR = "preprocessor_config.json"
 _PARAMETERS = ("eos_token_id", "do_sample", "temperature", "top_p", "top_k", "repetition_penalty", "max_new_tokens")
 _ADAPTER = ("base_model_name_or_path", "peft_type", "r", "target_modules")
 _ROPE = ("rope_scaling", "rope_parameters")
@@ -105,7 +108,8 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
     if not any(file.path.endswith(WEIGHTS) for file in model.files):
         raise UnreadableModelError(f"{model.place} holds no weights ({', '.join(f'*{end}' for end in WEIGHTS)}).")
     files = select(model.files, deployment.model.files or _named_file(deployment), deployment.serving.engine)
-    loaded = [file for file in files if file.path.endswith(WEIGHTS) and not file.path.startswith("adapter_")]
+    weights_of_all = [file for file in files if file.path.endswith(WEIGHTS) and not is_module(file.path)]
+    loaded = [file for file in weights_of_all if not file.path.startswith("adapter_")]
     if adapter and not loaded:
         raise UnreadableModelError(_only_an_adapter(deployment, adapter))
     of_index = set(demand_all_files(model, {file.path: file.size for file in files}, listed))
@@ -132,10 +136,13 @@ def _content(deployment: Deployment, folder: Path | None) -> dict[str, Any]:
         lacks = "says nothing in its config.json" if "config.json" in listed else "has no config.json or params.json"
         raise UnreadableModelError(f"{model.place} {lacks}, so nothing can be read from it.")
     kind, wrapper = model_types(config)
+    facts |= vector_facts(model, config)
     facts |= {
         "weights_in_gb": round(sum(file.size for file in loaded) / 1e9, 3),
         "gated": model.about["gated"],
     }
+    if vision := vision_of(config, _beside(model, _PROCESSOR, beside) or {}):
+        facts["vision"] = vision
     quantized = settings_of(config, "quantization_config")
     return {
         "version": VERSION,

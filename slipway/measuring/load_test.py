@@ -40,7 +40,7 @@ _FEWEST_REQUESTS_OF_SEARCH = 10  # in each load: a percentile of fewer requests 
 class LoadTestOptions:
     """What to measure.
 
-    route: None = chat if the model streams it, else generate of a realtime endpoint, else jobs. clients, rates: the
+    route: None = the one that tells most about the deployment. texts: of a request of embeddings. clients, rates: the
     levels; each is measured `rounds` times, in turns. requests: of a closed loop; None = 10 for each client, at
     least 20. seconds: of an open loop. prompts: a file of JSON lines. warm_up: requests before the first load, not
     counted. budget: in USD, by the catalog's price of the running instances. slo: search the highest rate that holds
@@ -48,6 +48,7 @@ class LoadTestOptions:
     """
 
     route: str | None = None
+    texts: int = 1
     clients: Sequence[int] = (1, 4, 16)
     rates: Sequence[float] = ()
     rounds: int = 2
@@ -79,7 +80,7 @@ class LoadTest:
         if problem := refusal(stack, as_job=options.route == "jobs"):
             raise LoadTestError(problem)
         self._api = DeployedApi(stack, connections=_MOST_CLIENTS)
-        self.route = route_of(stack, self._api, resolution, options.route)
+        self.route = route_of(stack, self._api, resolution, options.route, texts=options.texts)
         self._stop = Stop()
         started = datetime.now(UTC)
         self._folder = options.output / stack.name / f"{started:%Y-%m-%dT%H-%M-%SZ}"
@@ -103,13 +104,13 @@ class LoadTest:
             version=resolution.version,
             instance_type=placement.instance.type,
             degree=placement.degree,
-            batch=1,
+            batch=self._options.texts,
             route=self.route.name,
             stand_in=bool(stack.local_cloud),
             started_at=started.isoformat(timespec="seconds"),
             seed=self._options.seed,
             prompt_tokens=self._prompts.prompt_tokens,
-            answer_tokens=self._prompts.answer_tokens,
+            answer_tokens=0 if self.route.name == "embeddings" else self._prompts.answer_tokens,
             loads=(),
             usd_per_hour=usd_per_hour,
             versions=_versions(),

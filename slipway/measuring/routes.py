@@ -22,7 +22,7 @@ _WAIT_IN_SECONDS = 6 * 3600  # of a job, whose own deadline is shorter
 _READ_IN_BYTES = 65_536
 _TEXTS = ("content", "reasoning_content", "reasoning")  # engines have two names for the reasoning before the answer
 
-Name = Literal["generate", "chat", "jobs"]
+Name = Literal["generate", "chat", "responses", "embeddings", "jobs"]
 
 
 class MeasuredRoute(Protocol):
@@ -74,28 +74,30 @@ class Chat:
 
     name: Name = "chat"
     problem = ""
+    _path = "chat/completions"
 
     def __init__(self, stack: DeployedStack, api: DeployedApi, *, asks_usage: bool = True) -> None:
         self._api = api
         listed = api.call("GET", "models")
-        model = listed.content["data"][0]["id"] if listed.status == 200 else stack.label.model
-        self._body = {"model": model, "stream": True}
-        if asks_usage:
-            self._body["stream_options"] = {"include_usage": True}
+        self._model = listed.content["data"][0]["id"] if listed.status == 200 else stack.label.model
+        self._options = {"stream_options": {"include_usage": True}} if asks_usage else {}
 
     def ask(self, prompt: Prompt) -> MeasuredAnswer:
-        length = {"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {}
-        body = self._body | {"messages": [{"role": "user", "content": prompt.text}]} | length
+        body = json.dumps({"model": self._model, "stream": True, **self._body(prompt)}).encode()
         start, headers = time.monotonic(), {"content-type": "application/json"}
 
         def send() -> MeasuredAnswer:
-            reply = self._api.send("POST", "chat/completions", json.dumps(body).encode(), headers)
+            reply = self._api.send("POST", self._path, body, headers)
             if reply.status_code == 200:
                 return self._read(reply.raw, start)
             self.problem = answer_of(reply).problem
             return MeasuredAnswer(0, error=str(reply.status_code))
 
         return _safely(send)
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        length = {"max_tokens": prompt.answer_tokens} if prompt.answer_tokens else {}
+        return {"messages": [{"role": "user", "content": prompt.text}], **length, **self._options}
 
     def _read(self, raw: Any, start: float) -> MeasuredAnswer:
         answer = MeasuredAnswer(0)
@@ -112,6 +114,56 @@ class Chat:
                 answer = replace(answer, first_token_in_s=time.monotonic() - start)
             answer = _counted(answer, chunk)
         return replace(answer, error="cut")  # before its [DONE]
+
+
+class Embeddings:
+    """POST /embeddings. texts: how many a request has; each begins with its number, so that no two are the same."""
+
+    name: Name = "embeddings"
+    problem = ""
+
+    def __init__(self, api: DeployedApi, texts: int = 1) -> None:
+        self._api, self._texts = api, texts
+
+    def ask(self, prompt: Prompt) -> MeasuredAnswer:
+        texts = [f"{number} {prompt.text}" for number in range(self._texts)] if self._texts > 1 else [prompt.text]
+        body, start = {"input": texts, "encoding_format": "base64"}, time.monotonic()
+
+        def send() -> MeasuredAnswer:
+            reply = self._api.call("POST", "embeddings", body)
+            if reply.status != 200 or "error" in reply.content:
+                self.problem = reply.problem
+                return MeasuredAnswer(0, error=str(reply.status))
+            tokens = reply.content["usage"]["prompt_tokens"]
+            return MeasuredAnswer(0, last_token_in_s=time.monotonic() - start, prompt_tokens=tokens, answer_tokens=0)
+
+        return _safely(send)
+
+
+class Responses(Chat):
+    """POST /responses with `stream`."""
+
+    name: Name = "responses"
+    _path = "responses"
+
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        length = {"max_output_tokens": prompt.answer_tokens} if prompt.answer_tokens else {}
+        return {"input": prompt.text, **length}
+
+    def _read(self, raw: Any, start: float) -> MeasuredAnswer:
+        answer = MeasuredAnswer(0)
+        for data in _events(raw):
+            event = json.loads(data)
+            match event["type"]:
+                case "response.completed" | "response.incomplete":
+                    answer = replace(answer, last_token_in_s=time.monotonic() - start)
+                    raw.drain_conn()
+                    return _counted(answer, event["response"])
+                case "response.failed":
+                    return replace(answer, error=str(event["response"]["error"]["code"]))
+                case kind if answer.first_token_in_s is None and kind.endswith("_text.delta"):
+                    answer = replace(answer, first_token_in_s=time.monotonic() - start)
+        return replace(answer, error="cut")  # before its last event
 
 
 class JobsRoute:
@@ -160,24 +212,37 @@ class JobsRoute:
         )
 
 
-def route_of(stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None) -> MeasuredRoute:
-    """Choose the route. asked: None = the one that tells most about this deployment. Raises RouteError."""
+def route_of(
+    stack: DeployedStack, api: DeployedApi, resolution: Resolution, asked: str | None, *, texts: int = 1
+) -> MeasuredRoute:
+    """Choose the route. asked: None = the one that tells most about this deployment. texts: of a request of embeddings.
+
+    Raises RouteError.
+    """
     is_realtime = resolution.deployment.hosting.answers_at_once
     has = {
         "chat": "chat" in resolution.openai_routes,
+        "responses": "chat" in resolution.openai_routes,
+        "embeddings": is_realtime and "embeddings" in resolution.openai_routes,
         "generate": is_realtime,
         "jobs": "JobTable" in stack.outputs,
     }
     facts: Any = resolution.openai_facts
     streams, asks_usage = ("messages" in facts.get(name, ()) for name in ("streams", "asks_usage"))
     # In other modes the stream is cut from a whole answer, so its first token has no meaning.
-    usual = ("chat" if streams and has["chat"] else "generate") if is_realtime else "jobs"
-    name = asked or usual
+    best = "chat" if streams and has["chat"] else "embeddings" if has["embeddings"] else "generate"
+    name = asked or (best if is_realtime else "jobs")
     if not has[name]:
         others = ", ".join(route for route, is_there in has.items() if is_there) or "none"
         raise RouteError(f"--route: {stack.name} has no {name}; it has {others}.")
+    if texts > 1 and name != "embeddings":
+        raise RouteError(f"--texts: a request of {name} has one prompt; leave it out, or use --route embeddings.")
+    if name == "embeddings":
+        return Embeddings(api, texts)
     if name == "chat":
         return Chat(stack, api, asks_usage=asks_usage)
+    if name == "responses":
+        return Responses(stack, api)
     counts = facts.get("inputs") in ("tgi", "rolling-batch")
     return JobsRoute(stack, api, counts=counts) if name == "jobs" else Generate(stack, api, counts=counts)
 
@@ -215,12 +280,13 @@ def _events(raw: Any) -> Iterator[str]:
 
 
 def _counted(answer: MeasuredAnswer, content: Any) -> MeasuredAnswer:
-    """Add the tokens that the server counted, in the words of OpenAI or of TGI and LMI."""
+    """Add the tokens that the server counted, in the words of OpenAI's chats, of its responses, or of TGI and LMI."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, dict):
         return answer
     usage, details = first.get("usage") or {}, first.get("details") or {}
-    prompt, tokens = usage.get("prompt_tokens"), usage.get("completion_tokens", details.get("generated_tokens"))
+    prompt = usage.get("prompt_tokens", usage.get("input_tokens"))
+    tokens = usage.get("completion_tokens", usage.get("output_tokens", details.get("generated_tokens")))
     return replace(
         answer,
         prompt_tokens=prompt if prompt is not None else answer.prompt_tokens,

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from inference_api.shared.model_states import ASLEEP, READY
 from slipway.hosting.hosting import hosting_of
-from slipway.measuring.figures.results import MeasuredAnswer, Start
+from slipway.measuring.figures.results import STREAMED, MeasuredAnswer, Start
 from slipway.measuring.loads import Stop
 from slipway.measuring.prompts import Prompt
 from slipway.measuring.routes import MeasuredRoute, body_of
@@ -105,7 +105,7 @@ def from_zero(
             "docs/measuring.md says how to put a deployment to sleep."
         )
     begin, started_at, ready = time.monotonic(), time.time(), 0.0
-    streams = route.name == "chat" and stack.component_name is not None
+    streams = route.name in STREAMED and stack.component_name is not None
     first = _FirstStream(route, prompt) if streams else _FirstJob(stack, api, prompt)
     end = None
     while end is None:

@@ -8,7 +8,19 @@ from typing import NamedTuple
 from llm_hosting.api.routes import ROUTES, Route
 from slipway.openapi.errors import codes_at
 from slipway.openapi.schemas import OBJECT, SCHEMAS, TEXT, Schema, ref
-from slipway.openapi.texts import ANSWERS, API_URL, DESCRIPTION, REPEATED, RETRY_AFTER, SECURITY_SCHEMES, STREAM, WAIT
+from slipway.openapi.texts import (
+    ANSWERS,
+    API_URL,
+    DESCRIPTION,
+    EVENTS,
+    EVERY_HEADER,
+    HEADERS_OF_CALLS,
+    REPEATED,
+    RETRY_AFTER,
+    SECURITY_SCHEMES,
+    STREAM,
+    WAIT,
+)
 
 _EVERYWHERE = (400, 401, 403, 404, 415, 429, 500, 502, 503, 504)
 _MODEL = (*_EVERYWHERE, 409, 413)
@@ -28,6 +40,8 @@ class _Operation(NamedTuple):
     parameters: tuple[str, ...] = ()
 
 
+# By the request's schema, where a stream differs from that of a chat.
+_STREAMS: dict[str | None, Schema | None] = {"Respond": EVENTS, "Embed": None, "Rerank": None}
 _JOB, _FILE, _BATCH = ref("Job"), ref("File"), ref("Batch")
 _ID, _HELD, _WAIT = ("id",), ("wait", "Idempotency-Key"), ("wait_for_model", "x-wait")
 # By the id of their route.
@@ -47,6 +61,11 @@ _OPERATIONS = {
     "createCompletion": _Operation(
         "A text completion, whole or as a stream.", {200: ref("Completion")}, _MODEL, "Complete", _WAIT
     ),
+    "createResponse": _Operation(
+        "A response, whole or as a stream of its events.", {200: ref("Response")}, _MODEL, "Respond", _WAIT
+    ),
+    "createEmbedding": _Operation("A vector for each text.", {200: ref("Embeddings")}, _MODEL, "Embed", _WAIT),
+    "createRerank": _Operation("Documents, ranked by a query.", {200: ref("Ranks")}, _MODEL, "Rerank", _WAIT),
     "listModels": _Operation("The deployment's model, and whether it answers now.", {200: ref("Models")}),
     "retrieveModel": _Operation("The model by its id.", {200: ref("Model")}, parameters=_ID),
     "createFile": _Operation(
@@ -103,6 +122,7 @@ def document() -> Schema:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
+            "headers": EVERY_HEADER | HEADERS_OF_CALLS,
             "parameters": {key: _parameter(*each) for key, each in _PARAMETERS.items()},
             "securitySchemes": SECURITY_SCHEMES,
         },
@@ -110,7 +130,10 @@ def document() -> Schema:
 
 
 def _operation(route: Route, meant: _Operation) -> Schema:
-    answers = {str(status): _answer(status, body, streams=route.streams) for status, body in meant.answers.items()}
+    stream = _STREAMS.get(meant.body, STREAM) if route.streams else None
+    headers = (*EVERY_HEADER, *(HEADERS_OF_CALLS if route.streams else ()))
+    told = {"headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers}}
+    answers = {str(status): _answer(status, body, stream) | told for status, body in meant.answers.items()}
     operation: Schema = {
         "operationId": route.id,
         "tags": [route.path.split("/")[1]],
@@ -126,7 +149,7 @@ def _operation(route: Route, meant: _Operation) -> Schema:
     return operation
 
 
-def _answer(status: int, body: Schema | str | None, *, streams: bool) -> Schema:
+def _answer(status: int, body: Schema | str | None, stream: Schema | None) -> Schema:
     content: Schema
     if isinstance(body, str):
         content = {body: {"schema": TEXT}}
@@ -134,8 +157,8 @@ def _answer(status: int, body: Schema | str | None, *, streams: bool) -> Schema:
         content = {"application/json": {"schema": body or {}}}
         if body is None:
             content["text/plain"] = {"schema": TEXT}
-        if streams and status == 200:
-            content["text/event-stream"] = {"schema": STREAM}
+        if stream and status == 200:
+            content["text/event-stream"] = {"schema": stream}
     return {"description": ANSWERS[status], "content": content}
 
 

@@ -25,6 +25,10 @@ def _list_of(name: str) -> Schema:
     return _object({**page, "has_more": {"type": "boolean"}}, first_id=_TEXT_OR_NULL, last_id=_TEXT_OR_NULL)
 
 
+def _of_type(*types: str) -> Schema:
+    return _object({"type": {"enum": [*types]}})
+
+
 _TOKENS = {"type": ["integer", "null"], "minimum": 1}
 _SAMPLING: dict[str, Schema] = {
     "temperature": {"type": ["number", "null"], "minimum": 0},
@@ -89,6 +93,13 @@ _KEPT = {
     "anchor": {"const": "created_at"},
     "seconds": {"type": "integer", "minimum": 3600, "maximum": 2_592_000},
 }
+_OF_VECTORS = ("/v1/embeddings", "/v1/rerank")
+_TOKEN_IDS: Schema = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}
+_DOCUMENT: Schema = {
+    "oneOf": [{"type": "string", "minLength": 1}, _object({"text": {"type": "string", "minLength": 1}})]
+}
+_INDEX: Schema = {"index": {"type": "integer"}}
+_METADATA = {"type": ["object", "null"], "maxProperties": 16, "additionalProperties": TEXT}
 _MODEL = {"type": "string", "description": "`id` of GET /models; may be left out."}
 SCHEMAS: dict[str, Schema] = {
     "Error": _object(
@@ -127,6 +138,102 @@ SCHEMAS: dict[str, Schema] = {
         "description": _OTHERS,
         "examples": [{"prompt": "A list is", "max_tokens": 100}],
     },
+    "Respond": {
+        **_object(
+            {"input": {"type": ["string", "array"], "items": OBJECT, "minItems": 1, "minLength": 1}},
+            model=_MODEL,
+            instructions=_TEXT_OR_NULL,
+            max_output_tokens=_TOKENS,
+            stream=_STREAM,
+            **{name: _SAMPLING[name] for name in ("temperature", "top_p")},
+            text={"type": ["object", "null"], "description": "`format`: the form of the answer."},
+            reasoning={"type": ["object", "null"]},
+            tools={"type": ["array", "null"], "items": _of_type("function", "custom", "namespace")},
+            tool_choice={"type": ["string", "object", "null"]},
+            metadata=_METADATA,
+            store={"type": ["boolean", "null"], "description": "Nothing is stored; the answer says false."},
+            previous_response_id={"type": "null"},
+        ),
+        "description": "Every field and what becomes of it: docs/openai.md. " + _OTHERS,
+        "examples": [{"input": "What is a list?", "max_output_tokens": 100}],
+    },
+    "Response": _object(
+        {
+            "id": TEXT,
+            "object": {"const": "response"},
+            "created_at": _SECONDS,
+            "status": {"enum": ["completed", "incomplete", "failed", "in_progress"]},
+            "model": TEXT,
+            "output": {
+                "type": "array",
+                "items": _of_type("message", "reasoning", "function_call", "custom_tool_call"),
+            },
+            "store": {"const": False},
+        },
+        error={"type": ["object", "null"]},
+        incomplete_details={"type": ["object", "null"]},
+        usage={
+            "type": ["object", "null"],
+            "description": "Where the engine counts.",
+            "properties": {name: {"type": "integer"} for name in ("input_tokens", "output_tokens", "total_tokens")},
+        },
+    ),
+    "Embed": {
+        **_object(
+            {"input": {"oneOf": [*_TEXTS["oneOf"], _TOKEN_IDS, {"type": "array", "minItems": 1, "items": _TOKEN_IDS}]}},
+            model=_MODEL,
+            encoding_format={"enum": ["float", "base64", None]},
+            dimensions={**_TOKENS, "description": "Only for models whose vectors may be cut."},
+            user=_TEXT_OR_NULL,
+        ),
+        "description": f"At most 2,048 texts, or lists of the model's own token ids. {_OTHERS}",
+        "examples": [{"input": ["What is a list?", "Lists have an order."]}],
+    },
+    "Embeddings": _object(
+        {
+            "object": {"const": "list"},
+            "data": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "object": {"const": "embedding"},
+                        **_INDEX,
+                        "embedding": {
+                            "type": ["array", "string"],
+                            "items": {"type": "number"},
+                            "description": "Numbers, or base64 of little-endian float32.",
+                        },
+                    }
+                ),
+            },
+            "model": TEXT,
+            "usage": _object({name: {"type": "integer"} for name in ("prompt_tokens", "total_tokens")}),
+        }
+    ),
+    "Rerank": {
+        **_object(
+            {
+                "query": {"type": "string", "minLength": 1},
+                "documents": {"type": "array", "minItems": 1, "maxItems": 2048, "items": _DOCUMENT},
+            },
+            model=_MODEL,
+            top_n={**_TOKENS, "description": "The most results; all by default."},
+            return_documents={"type": ["boolean", "null"]},
+        ),
+        "description": _OTHERS,
+        "examples": [{"query": "What is a list?", "documents": ["Lists have an order.", "Bern is a city."]}],
+    },
+    "Ranks": _object(
+        {
+            "id": TEXT,
+            "model": TEXT,
+            "results": {
+                "type": "array",
+                "items": _object({**_INDEX, "relevance_score": {"type": "number"}}, document=_object({"text": TEXT})),
+            },
+            "usage": _object({"total_tokens": {"type": "integer"}}),
+        }
+    ),
     "ChatCompletion": _object(
         {
             "object": {"const": "chat.completion"},
@@ -177,10 +284,10 @@ SCHEMAS: dict[str, Schema] = {
         **_object(
             {
                 "input_file_id": TEXT,
-                "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions"]},
+                "endpoint": {"enum": ["/v1/chat/completions", "/v1/completions", "/v1/responses", *_OF_VECTORS]},
                 "completion_window": {"const": "24h"},
             },
-            metadata={"type": ["object", "null"], "maxProperties": 16, "additionalProperties": TEXT},
+            metadata=_METADATA,
             output_expires_after={"type": ["object", "null"], "properties": _KEPT},
         ),
         "examples": [{"input_file_id": "file-...", "endpoint": "/v1/chat/completions", "completion_window": "24h"}],

@@ -4,9 +4,11 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from inference_api.shared.model_states import FAILED, READY, STARTING
+from llm_hosting.file_errors import why
 from slipway.hosting.hosting import hosting_of
 from slipway.stack.api import OPEN_JOB, ApiAnswer, DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
@@ -17,12 +19,13 @@ from slipway.stack.prompt import request_body, text_of
 class CallOptions:
     """Options of `call`.
 
-    as_job: submit a job. chat: send a chat message. max_tokens: the limit of the answer; None = the deployment's
-    default. as_json: print the whole answer. timeout: seconds to wait for a job.
+    as_job: submit a job. chat: send a chat message. images: files to show in it. max_tokens: the limit of the
+    answer; None = the deployment's default. as_json: print the whole answer. timeout: seconds to wait for a job.
     """
 
     as_job: bool = False
     chat: bool = False
+    images: tuple[Path, ...] = ()
     max_tokens: int | None = None
     as_json: bool = False
     timeout: int = 1800
@@ -37,7 +40,14 @@ def _call(stack: DeployedStack, text: str, options: CallOptions) -> int:
     if problem := refusal(stack, as_job=options.as_job):
         print(problem, file=sys.stderr)
         return 2
-    body = request_body(text, stack.bodies, max_tokens=options.max_tokens, chat=options.chat)
+    if options.images and "messages" not in stack.bodies:
+        print("--image: the engine of this deployment takes no chats; leave it out.", file=sys.stderr)
+        return 2
+    try:
+        body = request_body(text, stack.bodies, max_tokens=options.max_tokens, chat=options.chat, images=options.images)
+    except OSError as error:
+        print(f"--image: {error.filename} can't be read: {why(error)}.", file=sys.stderr)
+        return 2
     api = DeployedApi(stack)
     if hosting_of(stack).may_sleep and (notice := sleep_notice(api.call("GET", "endpoint"))):
         print(notice, file=sys.stderr)

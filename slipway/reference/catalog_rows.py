@@ -10,6 +10,7 @@ from typing import Any
 
 from llm_hosting.catalog.layers import own_files
 from llm_hosting.catalog.models import MODELS_FILE, ModelShape
+from llm_hosting.catalog.vision import VisionShape
 from llm_hosting.deployment.lock import LockError, read_lock
 from llm_hosting.file_errors import why
 
@@ -18,6 +19,8 @@ Row = dict[str, Any]
 _OF_THE_CATALOG = ("ids", "source", "needs")  # a lock does not hold these
 _COLUMNS = [each for each in fields(ModelShape) if each.name not in ("ids", "source")]
 _OPTIONAL = {each.name for each in _COLUMNS if each.default is not MISSING or each.default_factory is not MISSING}
+
+_USUAL_VISION = {each.name: each.default for each in fields(VisionShape) if each.default is not MISSING}
 
 
 def catalog_of(project: Path, name: str = MODELS_FILE.name) -> Path:
@@ -81,6 +84,8 @@ def written(content: dict[str, Any], rows: dict[str, Row]) -> str:
 def _facts(path: Path) -> tuple[str, Row]:
     lock = read_lock(path.read_text(), path.name)
     facts = {name: value for name, value in vars(lock.shape).items() if name not in _OF_THE_CATALOG}
+    if vision := lock.shape.vision:
+        facts["vision"] = {name: value for name, value in vars(vision).items() if value != _USUAL_VISION.get(name)}
     if not (facts["architecture"] and facts["parameters_in_billions"]):
         raise LockError("lacks architecture or size, without which a row is of no use")
     return lock.model_id, facts

@@ -76,7 +76,7 @@ One file `endpoints/<name>.yaml` describes an endpoint for [several deployments]
 `endpoints/schema.json` are written by `make reference` from the models in
 `constructs/llm_hosting/deployment/shared_endpoint.py`.
 """
-FILLED = ("deployments.md", "engines.md", "idle.md", "models.md", "rules.md")
+FILLED = ("deployments.md", "engines.md", "idle.md", "models.md", "openai.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
 KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 

@@ -1,4 +1,4 @@
-"""Fills the tables of engines, rules, deployments, idle time and a report in docs/, between marks."""
+"""Fills the tables of engines, rules, deployments, idle time, fields and a report in docs/, between marks."""
 
 import io
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
+from inference_api.responses.fields import FIELDS
 from llm_hosting.catalog.engines import ENGINES, Engine, engine
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.preflight.report import build_report
@@ -44,9 +45,12 @@ _SETTINGS = {
     "hub_token": "model.hub_token_secret_arn",
     "dtype": "model.dtype",
     "quantization": "model.quantization",
+    "task": "model.task",
+    "pooling": "model.pooling",
     "tensor_parallel_degree": "serving.tensor_parallel_degree",
     "max_model_len": "serving.max_model_len",
     "max_batch_size": "serving.max_batch_size",
+    "max_batch_tokens": "serving.max_batch_tokens",
     "max_batch_delay_in_ms": "serving.max_batch_delay_in_ms",
     "startup_timeout_in_seconds": "hosting.startup_timeout_in_seconds",
     "invocation_timeout_in_seconds": "jobs.invocation_timeout_in_seconds",
@@ -68,14 +72,15 @@ def filled(page: str, root: Path) -> str:
 
 
 def _engines() -> Iterator[str]:
-    yield "| Engine | What it is | Runs on | Bodies of requests | |"
+    yield "| Engine | What it is | Runs on | Bodies of requests, and other tasks | |"
     yield "| --- | --- | --- | --- | --- |"
     for known in map(engine, ENGINES):
         versions = known.versions.values()
         runs_on = " or ".join(
             name for kind, name in _KINDS.items() if any(version.platform == kind for version in versions)
         )
-        bodies = ", ".join(f"`{body}`" for body in known.versions[known.default_version].bodies)
+        default = known.versions[known.default_version]
+        bodies = ", ".join([*(f"`{body}`" for body in default.bodies), *(f"{task}" for task in default.tasks)])
         cells = (f"`{known.name}`", known.title, runs_on or "what yours is built for", bodies, _legacy(known))
         yield f"| {' | '.join(cells)} |"
 
@@ -152,6 +157,13 @@ def _rules() -> Iterator[str]:
         yield f"| `{rule}` | {levels.get(rule, 'by `doctor`')} | {why} |"
 
 
+def _responses() -> Iterator[str]:
+    yield "| Field | Is | |"
+    yield "| --- | --- | --- |"
+    for name, field in FIELDS.items():
+        yield f"| `{name}` | {field.fate} | {field.meaning} |"
+
+
 def _report() -> Iterator[str]:
     """A file with two mistakes, and the report of `check` on it."""
     resolution = resolve(Deployment.model_validate(yaml.safe_load(_EXAMPLE)))
@@ -167,5 +179,6 @@ _TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "variables": _variables,
     "formats": _formats,
     "report": _report,
+    "responses": _responses,
     "rules": _rules,
 }

@@ -117,6 +117,8 @@ class DeployedStack:
         try:
             with urllib.request.urlopen(f"{url}/_slipway/model", timeout=10) as answer:
                 name = json.load(answer)["name"] or "a text generator"
+            if not self._makes_text:
+                name = "a comparison of words"
         except (OSError, ValueError):  # an emulator that is not ours
             name = "an unknown program"
         return f"{name} answers in place of the model"
@@ -214,6 +216,15 @@ class DeployedStack:
         names, functions = self.resources["AWS::Lambda::Function"], self.clients("lambda")
         found = (functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"] for name in names)
         return dict(next(variables for variables in found if "REQUEST_SCHEMA" in variables))
+
+    @property
+    def _makes_text(self) -> bool:
+        """Whether the model writes text, not vectors or scores; True for a stack that has no functions yet."""
+        try:
+            facts = json.loads(self.variables.get("OPENAI_FACTS", "{}"))
+        except (LookupError, StopIteration, ClientError):
+            return True
+        return not (facts.get("embeds") or facts.get("reranks"))
 
     @property
     def bodies(self) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 import secrets
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from inference_api.keys.named_key import prefix_of
 from llm_hosting import DEPLOYMENT_TAG, KEY_TAG
 from llm_hosting.deployment.nearest import nearest
+from slipway.shared.aws_clients import region_option
 from slipway.stack.deployed_stack import DeployedStack
 
 _ALPHABET = string.ascii_letters + string.digits
@@ -45,6 +46,15 @@ class DeployedKey:
     plan: str
     owner: str | None
     limits: dict[str, Any]
+
+
+def key_command(stack: DeployedStack, names: Iterable[str]) -> str:
+    """Return a command that shows a key of the API. names: the keys that the deployment names."""
+    chosen = region_option(stack.region)
+    if first := min(names, default=None):
+        return f"slipway keys create {stack.name} {first}{chosen}"
+    key = stack.outputs["ApiKeyId"]
+    return f"aws apigateway get-api-key --include-value --query value --output text --api-key {key}{chosen}"
 
 
 class DeployedKeys:

@@ -8,6 +8,7 @@ from slipway.openapi.document import document
 from slipway.openapi.schemas import Schema
 from slipway.stack.api import refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
+from slipway.stack.methods import methods_of
 
 # Security schemes by a method's authorizationType. API Gateway has no type for a key without an authorizer.
 _SCHEMES = {"AWS_IAM": ("signature",), "CUSTOM": ("key", "bearer"), "NONE": ()}
@@ -28,7 +29,7 @@ def _print(stack: DeployedStack) -> int:
 
 def document_of(stack: DeployedStack) -> Schema:
     """Make the document of a stack that has an API. Raises ClientError."""
-    methods, whole = _methods(stack), copy.deepcopy(document())
+    methods, whole = methods_of(stack), copy.deepcopy(document())
     paths: dict[str, Schema] = {}
     for path, operations in whole["paths"].items():
         for verb, operation in operations.items():
@@ -45,15 +46,3 @@ def document_of(stack: DeployedStack) -> Schema:
         schemas[name]["properties"]["model"]["examples"] = [stack.variables["MODEL_ID"]]
     info = whole["info"] | {"title": stack.name, "description": f"{stack.serves}. {whole['info']['description']}"}
     return whole | {"info": info, "servers": [{"url": str(stack.api_url).rstrip("/")}], "paths": paths}
-
-
-def _methods(stack: DeployedStack) -> dict[tuple[str, str], str]:
-    """Return the authorizationType of each method, by verb and path."""
-    (api_id,) = stack.resources["AWS::ApiGateway::RestApi"]
-    pages = stack.clients("apigateway").get_paginator("get_resources").paginate(restApiId=api_id, embed=["methods"])
-    return {
-        (verb, resource["path"].replace("+}", "}")): method["authorizationType"]
-        for page in pages
-        for resource in page["items"]
-        for verb, method in resource.get("resourceMethods", {}).items()
-    }

@@ -23,6 +23,9 @@ _PREFERENCE = {
     "lmi-neuronx": _OLDER_ENGINES,
     "llama-cpp": ("gguf",),
 }
+# Folders of sentence-transformers, such as 1_Pooling: what turns tokens into a vector.
+_MODULE = re.compile(r"\d+_\w+/[\w.-]+\.(json|safetensors|bin)")
+_ONNX = ("model.onnx", "onnx/model.onnx", "onnx/model.onnx_data")  # which tei on a CPU computes first
 _SPLIT = re.compile(r"-\d{5}-of-\d{5}(?=\.gguf$)")
 _LONGEST_KEY_IN_BYTES = 700  # S3 allows 1,024 with the prefix
 
@@ -77,7 +80,13 @@ def _default(files: Sequence[HubFile], engine: str) -> list[HubFile]:
         _demand_one_quantization(weights)
     beside = [file for file in plain if _fits(file, _BESIDE_WEIGHTS)]
     indexes = {file: match[1] for file in beside if (match := _INDEX.fullmatch(file.path))}
-    return weights + [file for file in beside if indexes.get(file, form) == form]
+    modules = [file for file in files if is_module(file.path) or (engine == "tei" and file.path in _ONNX)]
+    return weights + [file for file in beside if indexes.get(file, form) == form] + modules
+
+
+def is_module(path: str) -> bool:
+    """Whether the file is of a module of sentence-transformers, beside the model itself."""
+    return _MODULE.fullmatch(path) is not None
 
 
 def _without_originals(weights: list[HubFile]) -> list[HubFile]:

@@ -42,6 +42,8 @@ ROWS = {
     f"inference_api.{name}"
     for name in ("jobs.state.items", "keys.named_key", "keys.usage_row", "machines.row", "wake.row")
 }
+# The reference of the API shows this table.
+FIELDS = "inference_api.responses.fields"
 STATES = "inference_api.shared.model_states"
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
@@ -62,8 +64,8 @@ ALLOWED: dict[str, set[str]] = {
     "slipway_stacks": {*CDK, *API_FACTS, *CONSTRUCTS, *RENDERED, "llm_hosting.service"},
     "inference_api.shared.error_codes": set(),
     STATES: set(),
-    **{name: {"inference_api", STATES, *ROWS} for name in ROWS},
-    "inference_api": {"botocore", "inference_api.shared.error_codes", STATES, *ROWS},
+    **{name: {"inference_api", STATES, *ROWS} for name in (*ROWS, FIELDS)},
+    "inference_api": {"botocore", "inference_api.shared.error_codes", FIELDS, STATES, *ROWS},
     "inference_api.handlers": {"botocore", "inference_api", STATES, *ROWS},
     "local_cloud": {"boto3", "botocore", *PLACES, *FILES, APP, "llm_hosting.file_errors"},
     "slipway": {
@@ -74,6 +76,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm_hosting",
         *(*CDK, "slipway_stacks", "llm_hosting.service"),  # for `from slipway import ...`, and for `render`
         "inference_api.shared.error_codes",
+        FIELDS,
         STATES,
         *ROWS,
     },

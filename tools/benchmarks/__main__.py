@@ -5,7 +5,7 @@ import os
 import platform
 import sys
 
-from tools.benchmarks.answers import functions, generation, streams
+from tools.benchmarks.answers import functions, generation, streams, vectors
 from tools.benchmarks.commands import check_command, first_answer, staging, synth
 from tools.benchmarks.jobs import job_bill, local_jobs, waiting_clients
 from tools.benchmarks.shared.pairs import QUICK, Figure
@@ -16,6 +16,7 @@ GROUPS = {
     "functions": functions.figures,
     "first-answer": first_answer.figures,
     "streams": streams.figures,
+    "vectors": vectors.figures,
     "waiting": waiting_clients.figures,
     "jobs": local_jobs.figures,
     "bill": job_bill.figures,

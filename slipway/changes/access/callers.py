@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from slipway.changes.access.model_names import model_names
+from slipway.changes.access.model_names import model_names, page_origins
 from slipway.changes.access.policies import grants_of
 from slipway.changes.access.routes import Admission, listed, routes
 from slipway.changes.template.resources import Resource, Resources
@@ -41,6 +41,10 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
     for api in (was.keys() & is_now.keys()) - lost:
         if refused := is_now[api].refused(was[api]):
             yield Refusal(api, "", f"requests for {refused} are refused from then on")
+    pages = page_origins(after)
+    for api, origins in page_origins(before).items():
+        if api not in lost and (gone_origins := sorted(origins - pages.get(api, frozenset()))):
+            yield Refusal(api, "", f"browsers refuse pages of {' and '.join(gone_origins)} from then on")
 
 
 def readmitting(before: Resources, after: Resources) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""The model names that our functions accept in OpenAI requests."""
+"""The callers that our functions tell apart: model names of OpenAI requests, and origins of web pages."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,25 +29,39 @@ class ModelNames:
 
 def model_names(resources: Resources) -> dict[str, ModelNames]:
     """The names that each API with OpenAI's routes accepts, by the API's logical id."""
-    functions, found = dict(_of_functions(resources)), dict[str, ModelNames]()
-    for route in routes(resources):
-        called = " ".join(map(shown, values_at(resources[route.logical_id].properties, ["Integration", "Uri"])))
-        for name, names in functions.items():
-            if f"${{{name}." in called:
-                found.setdefault(route.owner, names)
-    return found
-
-
-def _of_functions(resources: Resources) -> Iterator[tuple[str, ModelNames]]:
-    for each in resources.values():
-        variables = each.properties.get("Environment", {}) if each.type == "AWS::Lambda::Function" else {}
-        variables = variables.get("Variables", {}) if isinstance(variables, dict) else {}
-        if isinstance(variables, dict) and variables.get("OPENAI_ROUTES"):
+    found: dict[str, ModelNames] = {}
+    for api, variables in _variables(resources):
+        if variables.get("OPENAI_ROUTES"):
             facts = _facts(variables.get("OPENAI_FACTS"))
             adapters = str(variables.get("ADAPTERS") or "").split(",")
             names = [variables.get("MODEL_ID"), *facts.get("names", []), *filter(None, adapters)]
             known = frozenset(name for name in names if isinstance(name, str))
-            yield each.logical_id, ModelNames(known, bool(facts.get("any_model")))
+            found.setdefault(api, ModelNames(known, bool(facts.get("any_model"))))
+    return found
+
+
+def page_origins(resources: Resources) -> dict[str, frozenset[str]]:
+    """The origins of web pages that may call each API from a browser, by the API's logical id."""
+    found: dict[str, frozenset[str]] = {}
+    for api, variables in _variables(resources):
+        if origins := str(variables.get("CORS_ORIGINS") or ""):
+            found.setdefault(api, frozenset(origins.split(",")))
+    return found
+
+
+def _variables(resources: Resources) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the variables of each route's function, with the logical id of the route's API."""
+    functions: dict[str, Mapping[str, Any]] = {}
+    for each in resources.values():
+        variables = each.properties.get("Environment", {}) if each.type == "AWS::Lambda::Function" else {}
+        variables = variables.get("Variables", {}) if isinstance(variables, dict) else {}
+        if isinstance(variables, dict):
+            functions[f"${{{each.logical_id}."] = variables
+    for route in routes(resources):
+        called = " ".join(map(shown, values_at(resources[route.logical_id].properties, ["Integration", "Uri"])))
+        for name, variables in functions.items():
+            if name in called:
+                yield route.owner, variables
 
 
 def _facts(text: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from slipway.changes.access.attachments import guarded, guarding
 from slipway.changes.access.grants import Grant
-from slipway.changes.access.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of
+from slipway.changes.access.routes import OPEN, ROUTE_TYPE, has_fixed_answer, listed, route_of, routes
 from slipway.changes.exposure.policies import public_grants
 from slipway.changes.exposure.security_groups import PublicRule, public_rules
 from slipway.changes.exposure.settings import public_settings
@@ -46,8 +46,9 @@ def opened(before: Resources, after: Resources) -> list[Door]:
     """The doors that an update opens; a door that moves to another logical id stays the same door."""
     old, found = list(_doors(before)), []
     moved = Counter(_kind(each, after) for each in old if each.logical_id not in after)
+    open_apis = _open_apis(before)
     for door in _doors(after):
-        if any(each.covers(door) for each in old):
+        if any(each.covers(door) for each in old) or (door.sentence == _OPEN_ROUTE and door.logical_id in open_apis):
             continue
         kind = _kind(door, before)
         if door.logical_id not in before and moved[kind]:
@@ -58,6 +59,12 @@ def opened(before: Resources, after: Resources) -> list[Door]:
         found += _loosened(before[name], after[name])
     one_each = {(each.logical_id, each.property, each.sentence): each for each in _together(found)}
     return [one_each[key] for key in sorted(one_each)]
+
+
+def _open_apis(resources: Resources) -> set[str]:
+    """The APIs that are open on every route, so that one more route opens nothing."""
+    found = list(routes(resources))
+    return {each.owner for each in found} - {each.owner for each in found if not each.admission.is_open}
 
 
 def _together(doors: list[Door]) -> Iterator[Door]:

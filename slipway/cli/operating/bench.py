@@ -15,8 +15,13 @@ def add(verbs: Verbs) -> None:
     verb = add_verb(verbs, "bench", text, run, example, more=more)
     verb.add_argument("deployment", nargs="?", help=FILE)
     verb.add_argument("--region", help=REGION)
-    route = "route to call (default: chat if the model streams it, else generate on a realtime endpoint, else jobs)"
-    verb.add_argument("--route", choices=("generate", "chat", "jobs"), help=route)
+    routes = ("generate", "chat", "responses", "embeddings", "jobs")
+    default = (
+        "chat if the model streams it, embeddings if it makes vectors, else generate on a realtime endpoint, else jobs"
+    )
+    verb.add_argument("--route", choices=routes, help=f"route to call (default: {default})")
+    texts = "texts of each request of the route embeddings, each as long as --prompt-tokens says (default 1)"
+    verb.add_argument("--texts", type=count, default=1, metavar="N", help=texts)
     clients = "closed loop: numbers of clients at once, measured one after the other (default 1,4,16)"
     verb.add_argument("--clients", type=_counts, default=(), metavar="N,...", help=clients)
     rates = "open loop: requests per second, sent whether answers arrive or not"

@@ -8,6 +8,7 @@ from typing import Literal
 from llm_hosting.file_errors import why
 
 FILE_NAME = "results.json"
+STREAMED = ("chat", "responses")  # the routes whose answers come token by token
 
 
 class ResultsError(Exception):
@@ -92,7 +93,7 @@ class Results:
     instance_type: str
     degree: int
     batch: int
-    route: Literal["generate", "chat", "jobs"]
+    route: Literal["generate", "chat", "responses", "embeddings", "jobs"]
     stand_in: bool
     started_at: str
     seed: int

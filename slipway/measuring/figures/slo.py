@@ -8,7 +8,7 @@ from typing import Literal, cast, get_args
 
 from slipway.measuring.figures.level import Level, open_levels
 from slipway.measuring.figures.percentiles import percentile
-from slipway.measuring.figures.results import Results
+from slipway.measuring.figures.results import STREAMED, Results
 
 _Timed = Literal["ttft", "tpot", "total"]
 _FORM = re.compile(r"(\w+)<=?([0-9.]+)(ms|s|%)")
@@ -53,7 +53,7 @@ class Slo:
     def demand_route(self, route: str) -> None:
         """Raise SloError if a limit is on tokens and the route returns answers as a whole."""
         limit = next((each for each in self.limits if each.metric in ("ttft", "tpot")), None)
-        if limit and route != "chat":
+        if limit and route not in STREAMED:
             raise SloError(
                 f"--slo: {limit.text!r} is measured on a stream only: use --route chat, or a limit on total."
             )

@@ -91,11 +91,12 @@ def usd_per_million(results: Results, rate: float | None) -> float | None:
 
 def _published(results: Results, found: list[Level]) -> ReportTable:
     load_time = seconds(results.start.parts.get("load")) if results.start else NOTHING
+    asked = results.answer_tokens or results.prompt_tokens  # vectors have only tokens of prompts
     rows = tuple(
         (
             name_of(results),
             level.name,
-            f"{results.batch} x {_tokens((level.tokens_of_a_request or 0) / results.batch or results.answer_tokens)}",
+            f"{results.batch} x {_tokens((level.tokens_of_a_request or 0) / results.batch or asked)}",
             load_time,
             *(milliseconds(level.percentile("total", each)) for each in SHOWN),
             number(level.published_token_rate),

@@ -6,7 +6,15 @@ from slipway.measuring.figures.level import levels
 from slipway.measuring.figures.percentiles import SHOWN
 from slipway.measuring.figures.results import Results
 from slipway.measuring.figures.shown import milliseconds, number
-from slipway.measuring.report.tables import STAND_IN, name_of, objective_sentence, place, remarks, start_rows
+from slipway.measuring.report.tables import (
+    STAND_IN,
+    all_tokens_rate,
+    name_of,
+    objective_sentence,
+    place,
+    remarks,
+    start_rows,
+)
 from slipway.shared.table import print_table
 
 
@@ -25,7 +33,7 @@ def show(results: Results, page: Path) -> None:
             f"{len(level.answered)} of {len(level.requests)}",
             milliseconds(level.percentile("ttft", 50)),
             *(milliseconds(level.percentile("total", share)) for share in SHOWN),
-            number(level.token_rate),
+            number(level.token_rate or all_tokens_rate(level)),  # vectors have only tokens of prompts
         )
         for level in levels(results)
     ]

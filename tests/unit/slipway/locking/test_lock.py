@@ -569,3 +569,23 @@ def test_a_lock_with_an_impossible_fact_is_an_error(hub: HubServer, deployment: 
     deployment.with_suffix(".lock.json").write_text(json.dumps(content))
     (finding,) = validate_file(deployment, []).errors
     assert f"holds an impossible fact: {fact}" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("vision", "says"),
+    [
+        ({"law": "scaled", "patch": 0, "least_pixels": 1, "most_pixels": 2}, "vision.patch: 0 is not allowed"),
+        ({"law": "fitted", "patch": 16}, "vision.longest_side: is missing, and the law fitted needs it"),
+        ({"law": "fixed", "patch": 16, "tokens": -1}, "vision.tokens: -1 is not allowed"),
+        ({"law": "new", "patch": 16}, "vision.law"),
+        ({"law": "fixed", "patch": 16, "tokens": "many"}, "vision.tokens"),
+    ],
+)
+def test_a_lock_with_an_impossible_vision_part_is_an_error(
+    hub: HubServer, deployment: Path, vision: Any, says: str
+) -> None:
+    content = locked(deployment)
+    content["facts"]["vision"] = vision
+    deployment.with_suffix(".lock.json").write_text(json.dumps(content))
+    (finding,) = validate_file(deployment, []).errors
+    assert f"holds an impossible fact: {says}" in finding.message

@@ -15,7 +15,7 @@ from llm_hosting.stack_label import StackLabel
 from slipway.measuring import routes
 from slipway.measuring.loads import Stop, closed
 from slipway.measuring.prompts import Prompt, Prompts
-from slipway.measuring.routes import Chat, Generate, JobsRoute, MeasuredRoute
+from slipway.measuring.routes import Chat, Embeddings, Generate, JobsRoute, MeasuredRoute, Responses
 from slipway.stack.api import DeployedApi
 from support.patience import PATIENCE_IN_SECONDS
 from support.stand_ins.loopback_server import LoopbackServer
@@ -101,6 +101,24 @@ def test_a_stream_is_asked_for_and_its_tokens_are_counted(model: Model) -> None:
     assert body["messages"] == [{"role": "user", "content": "one two"}]
 
 
+def embeddings(stack: Any, api: DeployedApi) -> Embeddings:
+    return Embeddings(api, 3)
+
+
+def test_each_text_of_a_request_of_embeddings_is_another(model: Model) -> None:
+    model.behave = lambda handler: answer(handler, 200, {"data": [], "usage": {"prompt_tokens": 9}})
+    found = route(model, embeddings).ask(PROMPT)
+    assert (found.error, found.prompt_tokens, found.answer_tokens) == (None, 9, 0)
+    assert found.last_token_in_s is not None
+    assert model.bodies == [{"input": ["0 one two", "1 one two", "2 one two"], "encoding_format": "base64"}]
+
+
+@pytest.mark.parametrize(("status", "error"), [(429, "429"), (200, "200")])
+def test_embeddings_that_are_refused_are_an_error(model: Model, status: int, error: str) -> None:
+    model.behave = lambda handler: answer(handler, status, {"error": {"code": "throttled"}})
+    assert route(model, embeddings).ask(PROMPT).error == error
+
+
 @pytest.mark.parametrize(
     ("chunks", "error"),
     [
@@ -114,10 +132,43 @@ def test_a_stream_that_breaks_is_an_error(model: Model, chunks: tuple[str, ...],
     assert route(model).ask(PROMPT).error == error
 
 
+def delta(kind: str) -> str:
+    return json.dumps({"type": f"response.{kind}.delta", "delta": "a"})
+
+
+def ended(status: str, **members: Any) -> str:
+    return json.dumps({"type": f"response.{status}", "response": members})
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+@pytest.mark.parametrize("kind", ["output_text", "reasoning_text", "reasoning_summary_text"])
+def test_a_response_is_asked_for_and_its_tokens_are_counted(model: Model, kind: str, status: str) -> None:
+    model.streams(
+        '{"type": "response.created"}', delta(kind), ended(status, usage={"input_tokens": 9, "output_tokens": 3})
+    )
+    found = route(model, Responses).ask(PROMPT)
+    assert (found.error, found.prompt_tokens, found.answer_tokens) == (None, 9, 3)
+    assert found.first_token_in_s is not None
+    assert found.last_token_in_s is not None
+    assert model.bodies == [{"model": "served", "stream": True, "input": "one two", "max_output_tokens": 5}]
+
+
+@pytest.mark.parametrize(
+    ("events", "error"),
+    [
+        ((delta("output_text"),), "cut"),
+        ((delta("output_text"), ended("failed", error={"code": "server_error"})), "server_error"),
+        ((delta("output_text"), "no json", ended("completed")), "unreadable"),
+    ],
+)
+def test_a_response_that_breaks_is_an_error(model: Model, events: tuple[str, ...], error: str) -> None:
+    model.streams(*events)
+    assert route(model, Responses).ask(PROMPT).error == error
+
+
 def test_a_refusal_is_its_status(model: Model) -> None:
     model.behave = lambda handler: answer(handler, 429, {"error": {"code": "throttled"}})
-    chat, generate = route(model), route(model, Generate)
-    assert (chat.ask(PROMPT).error, generate.ask(PROMPT).error) == ("429", "429")
+    assert [route(model, kind).ask(PROMPT).error for kind in (Chat, Responses, Generate)] == ["429"] * 3
 
 
 def test_a_server_that_is_away_is_an_error_of_the_connection() -> None:

@@ -84,3 +84,12 @@ def test_a_repository_without_weights_is_refused_with_its_formats() -> None:
 def test_a_file_name_that_is_no_valid_key_is_refused(path: str) -> None:
     with pytest.raises(SelectionError, match="can't be a key in S3"):
         chosen([path], ["*"])
+
+
+MODULES = ["1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "2_Normalize/README.md"]
+
+
+def test_modules_of_sentence_transformers_come_along_and_for_tei_the_onnx_file() -> None:
+    there = ["config.json", "model.safetensors", "onnx/model.onnx", "onnx/model_O4.onnx", *MODULES]
+    assert chosen(there, engine="vllm") == sorted(["config.json", "model.safetensors", *MODULES[:3]])
+    assert chosen(there, engine="tei") == sorted(["config.json", "model.safetensors", "onnx/model.onnx", *MODULES[:3]])

@@ -1,0 +1,1 @@
+"""Writes the configuration of a gateway in front of several deployments."""
