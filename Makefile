@@ -1,4 +1,4 @@
-# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules.
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules, tests/clients/node_modules.
 .DEFAULT_GOAL := help
 .PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs release recordings bench smoke chaos package test-package requirements clean
 DEPLOYMENT ?= qwen3-4b
@@ -47,12 +47,13 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@uv pip sync -q --python .venv-models tests/models/requirements.txt
 	@touch $@
 
-.venv-clients/.ready: tests/clients/requirements.txt tests/clients/requirements-litellm.txt .venv/.ready
+.venv-clients/.ready: tests/clients/requirements.txt tests/clients/requirements-litellm.txt tests/clients/package-lock.json .venv/.ready
 	@echo "setting up .venv-clients"
 	@uv venv -q --clear --python .venv/bin/python .venv-clients
 	@uv pip sync -q --python .venv-clients tests/clients/requirements.txt
 	@uv venv -q --python .venv/bin/python .venv-clients/litellm
 	@uv pip sync -q --python .venv-clients/litellm tests/clients/requirements-litellm.txt
+	@npm ci --prefix tests/clients --no-audit --no-fund --silent
 	@touch $@
 
 .venv-docs/.ready: docs/requirements.txt .venv/.ready
@@ -141,5 +142,5 @@ requirements: .venv/.ready  ## refresh all pinned versions
 	  $(COMPILE) $$file.in -o $$file.txt; done
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules cdk.out dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules tests/clients/node_modules cdk.out dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

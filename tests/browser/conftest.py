@@ -58,7 +58,7 @@ def watch(page: Page, host: str, troubles: list[str]) -> None:
             troubles.append(message.text)
 
     def look_at_request(request: Any) -> None:
-        if urlsplit(request.url).netloc != host:
+        if not request.url.startswith("data:") and urlsplit(request.url).netloc != host:
             troubles.append(f"asked {request.url}")
 
     def look_at_dialog(dialog: Any) -> None:

@@ -41,14 +41,14 @@ def test_a_model_with_a_chat_template_begins_with_a_chat_and_its_examples(visit:
     page.get_by_role("button", name="Compare three ways").click()
     expect(page.get_by_label("Message", exact=True)).to_have_value("Compare three ways to store passwords, in a table.")
     expect(page.get_by_label("Length", exact=True)).to_have_value("512")
-    page.get_by_label("Text").check()
+    page.get_by_label("Text", exact=True).check()
     expect(page.get_by_role("button", name="Once upon a time")).to_be_visible()
     expect(page.get_by_label("Length", exact=True)).to_have_value("80")
 
 
 def test_a_model_without_one_begins_with_text(visit: Visit) -> None:
     with StandInApi({}) as api:
-        expect(visit(api.url).get_by_label("Text")).to_be_checked()
+        expect(visit(api.url).get_by_label("Text", exact=True)).to_be_checked()
 
 
 def test_a_conversation_goes_on_with_its_system_prompt_and_its_turns(visit: Visit, api: StandInApi) -> None:

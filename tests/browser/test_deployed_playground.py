@@ -251,3 +251,42 @@ def test_the_page_needs_no_key_and_the_model_does(api: ApiClient) -> None:
 
 def test_the_page_works_without_the_last_slash(visit: Visit, api: ApiClient) -> None:
     expect(visit(api.url.rstrip("/")).locator("#model")).to_have_text("openai-community/gpt2")
+
+
+def test_the_page_of_an_embedding_model_compares_texts(visit: Visit, apis: Apis, cloud: LocalCloud) -> None:
+    with proxy_of("bge-small", apis("bge-small"), cloud) as running:
+        page = visit(running.url)
+        expect(page.locator("#about")).to_contain_text("a comparison of words answers in place of the model")
+        expect(page.get_by_label("Prompt", exact=True)).to_be_hidden()
+        page.get_by_label("Texts").fill("a cat sleeps\ninterest rates rose\nthe cat slept")
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("#vectors-said")).to_contain_text("Vectors of 384 numbers")
+        expect(page.locator("#nearness li").first).to_contain_text("the cat slept")
+        late = json.dumps({"error": {"code": "model_error", "message": "The model failed."}})
+        page.route("**/embeddings?*", lambda route: route.fulfill(body=f"  {late}", content_type="application/json"))
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("#vectors-said")).to_have_text("The model failed.")
+
+
+@pytest.mark.parametrize("route", ["embeddings", "rerank"])
+def test_vectors_are_asked_for_with_a_bearer_key_and_a_wait(
+    visit: Visit, apis: Apis, cloud: LocalCloud, route: str
+) -> None:
+    with proxy_of("bge-small", apis("bge-small"), cloud) as running:
+        page = visit(running.url)
+        settings = {"auth": "api-key", "signed_by_proxy": False, "vectors": route}
+        page.route("**/config.json", lambda each: each.fulfill(json={**each.fetch().json(), **settings}))
+        asked: list[Any] = []
+
+        def answer(each: Any) -> None:
+            asked.append(each.request)
+            each.fulfill(json={"error": {"message": "The model did not start."}})
+
+        page.route(f"**/{route}?*", answer)
+        page.reload()
+        page.get_by_label("API key").fill("a-secret-key")
+        page.get_by_role("textbox", name="Texts").fill("a cat sleeps\nthe cat slept")
+        page.get_by_role("button", name="Compare" if route == "embeddings" else "Score").click()
+        expect(page.locator("#vectors-said")).to_have_text("The model did not start.")
+    assert asked[0].headers["authorization"] == "Bearer a-secret-key"
+    assert asked[0].url.endswith("?wait=840")

@@ -17,12 +17,16 @@ DEPLOYMENTS = sorted(Path(__file__).parent.glob("deployments/*.yaml"))
 
 @dataclass(frozen=True)
 class Served:
-    """A deployed API. `url`: the base_url for SDKs. `keys`: by name. `cloud_url`: the local cloud's URL."""
+    """A deployed API. `url`: the base_url for SDKs. `keys`: by name. `cloud_url`: the local cloud's URL.
+
+    `environment`: of a command line that operates the deployment.
+    """
 
     url: str
     key: str
     keys: Mapping[str, str]
     cloud_url: str
+    environment: Mapping[str, str]
 
 
 def pytest_configure(config: pytest.Config) -> None:

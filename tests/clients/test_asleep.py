@@ -8,9 +8,14 @@ from collections.abc import Mapping
 import httpx2
 import openai
 import pytest
+from openai.types.responses import Response
 
 from .conftest import Served
 from .test_openai import ASKED, MODEL, sdk
+from .test_responses import ASKED as RESPONSE
+from .test_responses import checked
+
+ENDED = ("completed", "failed", "expired", "cancelled")  # states of a batch
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +49,27 @@ def test_a_model_that_sleeps_is_woken(asleep: Served) -> None:
     assert held.choices[0].message.content
 
 
+def test_a_job_answers_a_response_whole_and_streamed(asleep: Served) -> None:
+    events = checked(sdk(asleep).responses.create(**RESPONSE, stream=True))
+    assert events[-1].response.output_text
+    held = sdk(asleep).responses.create(**RESPONSE, extra_query={"wait": 240})
+    assert (held.model, held.status) == (MODEL, "incomplete")
+    assert held.output_text
+
+
+def test_a_batch_of_responses_runs_to_its_end(asleep: Served) -> None:
+    client = sdk(asleep)
+    body = {"model": MODEL, "input": "What is a list?", "max_output_tokens": 6}
+    line = {"custom_id": "one", "method": "POST", "url": "/v1/responses", "body": body}
+    file = client.files.create(file=("questions.jsonl", io.BytesIO(json.dumps(line).encode())), purpose="batch")
+    batch = client.batches.create(input_file_id=file.id, endpoint="/v1/responses", completion_window="24h")
+    while (batch := client.batches.retrieve(batch.id)).status not in ENDED:
+        time.sleep(0.5)
+    assert batch.output_file_id
+    (answer,) = map(json.loads, client.files.content(batch.output_file_id).text.splitlines())
+    assert Response.model_validate(answer["response"]["body"]).output_text
+
+
 def test_a_batch_runs_to_its_end(asleep: Served) -> None:
     client = sdk(asleep)
     lines = [
@@ -55,7 +81,7 @@ def test_a_batch_runs_to_its_end(asleep: Served) -> None:
     assert (file.bytes, file.purpose, client.files.retrieve(file.id).id) == (len(jsonl), "batch", file.id)
     assert client.files.content(file.id).read() == jsonl
     batch = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h")
-    while (batch := client.batches.retrieve(batch.id)).status not in ("completed", "failed", "expired", "cancelled"):
+    while (batch := client.batches.retrieve(batch.id)).status not in ENDED:
         time.sleep(0.5)
     assert batch.status == "completed"
     assert batch.request_counts

@@ -8,6 +8,8 @@ from typing import Any
 import openai
 import pytest
 
+from support.pictures import data_url, png
+
 from .conftest import Served
 
 MODEL = "Qwen/Qwen3-4B"
@@ -170,3 +172,21 @@ def test_the_model_is_listed_and_found_by_its_id(served: Mapping[str, Served], n
     assert listed.id == {**CHATTING, **COMPLETING, "asleep": MODEL}[name]
     assert listed.object == "model"
     assert sdk(served[name]).models.retrieve(listed.id) == listed
+
+
+def test_a_chat_with_an_image_comes_whole_and_streamed(served: Mapping[str, Served]) -> None:
+    image = {"type": "image_url", "image_url": {"url": data_url(png(640, 480)), "detail": "high"}}
+    content = [{"type": "text", "text": "What is in it?"}, image]
+    messages = [{"role": "user", "content": content}]
+    asked: dict[str, Any] = {"model": "Qwen/Qwen3-VL-4B-Instruct", "messages": messages, "max_tokens": 6}
+    whole = sdk(served["vision"]).chat.completions.create(**asked)
+    assert (whole.choices[0].message.content or "").startswith("The image is 640x480.")
+    assert whole.usage
+    assert whole.usage.prompt_tokens > 300
+    chunks = sdk(served["vision"]).chat.completions.create(**asked, stream=True)
+    text = "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+    assert text.strip().startswith("The image is 640x480.")
+    image["image_url"] = {"url": "http://169.254.169.254/latest/meta-data/"}
+    with pytest.raises(openai.BadRequestError) as caught:
+        sdk(served["vision"]).chat.completions.create(**asked)
+    assert caught.value.code == "invalid_input"

@@ -8,6 +8,7 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
+from support.pictures import data_url, png
 from support.stacks.deployed_stacks import Apis, caller_of
 
 ENDPOINT = "/v1/chat/completions"
@@ -49,9 +50,9 @@ def lines_of(*requests: dict[str, Any]) -> str:
     return "\n".join(map(json.dumps, requests))
 
 
-def run(api: ApiClient, cloud: LocalCloud, content: str) -> dict[str, Any]:
+def run(api: ApiClient, cloud: LocalCloud, content: str, **more: Any) -> dict[str, Any]:
     """Run a batch of a file to its end. An event starts it at once, so the clock stays."""
-    status, _, batch = api.call("POST", "/batches", {"input_file_id": upload(api, content)["id"]} | NEW)
+    status, _, batch = api.call("POST", "/batches", {"input_file_id": upload(api, content)["id"]} | NEW | more)
     assert (status, batch["status"]) == (200, "validating"), batch
 
     def look() -> dict[str, Any] | None:
@@ -93,6 +94,21 @@ def test_a_batch_answers_its_lines_and_tells_why_others_failed(api: ApiClient, b
     assert failed["response"]["body"]["error"]["param"] == "temperature"
 
 
+def test_a_batch_shows_images_and_refuses_the_line_of_a_wrong_one(apis: Apis, cloud: LocalCloud) -> None:
+    def shows(custom_id: str, url: str) -> dict[str, Any]:
+        content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "How large?"}]
+        asked = {"messages": [{"role": "user", "content": content}], "max_tokens": 12}
+        return line(custom_id, model="Qwen/Qwen3-VL-4B-Instruct", **asked)
+
+    api = apis("qwen3-vl-4b")
+    requests = shows("good", data_url(png(64, 48))), shows("bad", "http://169.254.169.254/")
+    batch = run(api, cloud, lines_of(*requests))
+    (good,), (bad,) = (content_of(api, batch[name]) for name in ("output_file_id", "error_file_id"))
+    assert good["response"]["body"]["choices"][0]["message"]["content"].startswith("The image is 64x48.")
+    assert (bad["custom_id"], bad["response"]["status_code"]) == ("bad", 400)
+    assert bad["response"]["body"]["error"]["param"] == "messages[0].content[0].image_url"
+
+
 def test_a_request_that_is_repeated_with_its_key_begins_no_second_batch(api: ApiClient) -> None:
     wanted: dict[str, Any] = {"input_file_id": upload(api, lines_of(line("one")))["id"]} | NEW
     key = {"Idempotency-Key": "batch of the night"}
@@ -120,6 +136,20 @@ def test_files_and_batches_are_listed_page_by_page(api: ApiClient, batch: dict[s
     purposes = {file["purpose"] for file in api.call("GET", "/files?purpose=batch_output")[2]["data"]}
     assert purposes == {"batch_output"}
     assert batch["id"] in {each["id"] for each in api.call("GET", "/batches?limit=100")[2]["data"]}
+
+
+def test_a_batch_answers_responses(api: ApiClient, cloud: LocalCloud) -> None:
+    asked = {"model": "Qwen/Qwen3-4B", "max_output_tokens": 3}
+    lines = [
+        {"custom_id": text or "none", "method": "POST", "url": "/v1/responses", "body": asked | {"input": text}}
+        for text in ("A list", "")
+    ]
+    batch = run(api, cloud, lines_of(*lines), endpoint="/v1/responses")
+    assert batch["request_counts"] == {"total": 2, "completed": 1, "failed": 1}
+    (answer,) = content_of(api, batch["output_file_id"])
+    assert (answer["custom_id"], answer["response"]["body"]["object"]) == ("A list", "response")
+    (refused,) = content_of(api, batch["error_file_id"])
+    assert refused["response"]["body"]["error"]["param"] == "input"
 
 
 BROKEN = {
@@ -183,3 +213,15 @@ def test_a_batch_needs_a_file_of_its_own_and_can_be_cancelled_before_its_end_onl
     assert len(answers) == 1, "what is unknown, malformed, deleted or another's looks the same"
     assert stranger.call("POST", f"/batches/{batch['id']}/cancel")[0] == 404
     assert api.call("POST", f"/batches/{batch['id']}/cancel")[2]["error"]["code"] == "batch_not_cancellable"
+
+
+def test_a_batch_takes_embeddings(apis: Apis, cloud: LocalCloud) -> None:
+    api, url = apis("bge-small"), "/v1/embeddings"
+    texts = ["A list", "A row", ["A town", "A river"]]
+    lines = [
+        {"custom_id": str(texts.index(each)), "method": "POST", "url": url, "body": {"input": each}} for each in texts
+    ]
+    ended = run(api, cloud, lines_of(*lines), endpoint=url)
+    bodies = {each["custom_id"]: each["response"]["body"] for each in content_of(api, ended["output_file_id"])}
+    for number, text in enumerate(texts):
+        assert bodies[str(number)] == api.call("POST", "/embeddings", {"input": text})[2]

@@ -11,6 +11,7 @@ from botocore.credentials import Credentials
 
 from local_cloud.api_client import ApiClient
 from local_cloud.cloud import LocalCloud
+from support.hostile_chunks import events_of
 from support.stacks.deployed_stacks import Apis, ended
 
 
@@ -59,6 +60,21 @@ def test_a_job_answers_openais_routes_whole_and_as_chunks(apis: Apis) -> None:
     assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
     assert len(client.call("GET", "/jobs")[2]["jobs"]) >= 2, "they are jobs of the caller"
+
+
+@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3-4b-async"])
+def test_a_response_is_answered_whole_and_as_events(apis: Apis, name: str) -> None:
+    client: ApiClient = apis(name)
+    asked = {"model": "Qwen/Qwen3-4B", "input": "What is a list?", "max_output_tokens": 5}
+    status, _, answer = client.call("POST", "/responses?wait=300", asked)
+    assert (status, answer["object"], answer["status"]) == (200, "response", "incomplete")
+    assert answer["usage"]["output_tokens"] == 5
+    body = json.dumps(asked | {"stream": True}).encode()
+    with client.open("POST", "/responses", body, {"content-type": "application/json"}) as stream:
+        raw = stream.read()
+    first, *_, last = events_of(raw)
+    assert (first["type"], last["type"]) == ("response.created", "response.incomplete")
+    assert [item["type"] for item in last["response"]["output"]] == ["message"]
 
 
 @pytest.mark.parametrize("composition", ["no slashes", "behind the name", "folder"])

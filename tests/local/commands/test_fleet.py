@@ -8,6 +8,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+import yaml
 
 from llm_hosting.fleets.fleet import AutoDeployment, Fleet
 from llm_hosting.fleets.stack_sets import RenderedFleet
@@ -18,9 +19,11 @@ from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError
 from slipway.fleet.deployed_set import Place
 from slipway.fleet.status import state_of
+from slipway.gateway.fleet import backends_of_fleet
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
 from support.patience import wait_for
+from support.repository import ROOT
 from support.stacks.deployed_stacks import update
 from support.stand_ins.organizations import Organization, Sets
 from support.templates.portable_templates import resolution
@@ -137,6 +140,24 @@ def test_each_service_answers_only_callers_of_its_own_account(trio: Trio) -> Non
         assert [each for each in places if requests[each] in written] == [place]
         container = trio.resource(*place, "EndpointLogGroup")
         assert trio.organization.client("logs", *place).filter_log_events(logGroupName=container)["events"]
+
+
+def test_a_gateway_has_a_backend_for_each_stack(trio: Trio, tmp_path: Path) -> None:
+    for folder, name, content in (
+        ("fleets", NAME, trio.fleet.model_dump(mode="json", exclude_none=True)),
+        (
+            "deployments",
+            "jobs-off",
+            yaml.safe_load((ROOT / "tests" / "deployments" / "jobs-off.yaml").read_text()) | {"api": {"auth": "none"}},
+        ),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    backends = backends_of_fleet(NAME, tmp_path, lambda service: trio.cloud.client(service, region=REGIONS[0]))
+    assert {each.name for each in backends} == {
+        f"{account}/{region}" for account in trio.accounts for region in REGIONS
+    }
+    assert {each.url for each in backends} == {None}, "only the stacks' own accounts can read it"
 
 
 def test_a_bad_update_stops_at_the_canary_and_all_answer_as_before(trio: Trio, sets: Sets) -> None:

@@ -23,7 +23,7 @@ from llm_hosting.preflight.validation import load
 from llm_hosting.sources import handler_names
 from local_cloud.cloud import ACCOUNT, LocalCloud, LocalCloudError, free_port
 from local_cloud.deploy import BUCKET
-from slipway.local import served
+from slipway.local.question import QUESTIONS, question_for
 from support.repository import ROOT
 
 GPT2 = ROOT / "deployments" / "gpt2.yaml"
@@ -185,6 +185,7 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
 @pytest.mark.parametrize(
     ("deployment", "kind"),
     [
+        ("bge-small", "embeddings"),
         ("qwen3-4b", "messages"),  # its engine also takes text
         ("qwen3-0-6b-ec2", "messages"),
         ("gpt2", "inputs"),
@@ -194,7 +195,8 @@ def test_a_machine_of_ec2_answers_as_published_and_dies_with_the_command() -> No
 )
 def test_the_first_request_is_a_chat_if_the_model_takes_chats(deployment: str, kind: str) -> None:
     resolution, _ = load(ROOT / "deployments" / f"{deployment}.yaml", handler_names(ROOT))
-    assert served._question(resolution, None) == kind
+    takes_chats = bool(resolution.openai_facts.get("chat_template"))
+    assert question_for(resolution, takes_chats=takes_chats) is QUESTIONS[kind]
 
 
 def test_a_real_model_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from local_cloud.api_client import connect
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
+from support.hostile_chunks import events_of
 from support.stacks.component_endpoints import PlacedComponent, metric, order
 from support.stacks.deployed_stacks import edited, ended
 from support.templates.template_parts import Template, functions
@@ -109,6 +110,16 @@ def test_a_stream_over_a_wake_begins_with_comments_and_goes_on_with_tokens(aslee
     assert text_of(others)
     assert len(events(others)) > 2  # the endpoint's own stream, not a whole answer of a job
     assert asleep.asks() == 1
+
+
+def test_a_response_over_a_wake_begins_with_comments_and_goes_on_with_its_events(asleep: Sleeper) -> None:
+    body = json.dumps({"input": "What is a list?", "max_output_tokens": 8, "stream": True}).encode()
+    with asleep.api.open("POST", "/responses", body, JSON, timeout=300) as answer:
+        raw: bytes = answer.read()
+    assert raw.startswith(b": the model is starting")
+    found = events_of(raw)
+    assert [found[0]["type"], found[-1]["type"]] == ["response.created", "response.incomplete"]
+    assert len([each for each in found if each["type"].endswith("text.delta")]) > 2
 
 
 def test_reading_wakes_nobody(asleep: Sleeper) -> None:

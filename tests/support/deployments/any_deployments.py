@@ -103,6 +103,7 @@ def _serving() -> SearchStrategy[dict[str, Any]]:
         tensor_parallel_degree=st.integers(1, 64),
         max_model_len=st.integers(2, 100_000_000),
         max_batch_size=st.integers(1, 4096),
+        max_batch_tokens=st.integers(1, 10_000_000),
         max_batch_delay_in_ms=st.integers(1, 60_000),
         max_new_tokens=st.integers(1, 100_000_000),
         handler=st.just("mine"),
@@ -118,6 +119,8 @@ def _model() -> SearchStrategy[dict[str, Any]]:
         parameters_in_billions=st.floats(0.001, 10_000),
         dtype=_one_of(Model, "dtype"),
         quantization=_one_of(Model, "quantization"),
+        task=st.sampled_from(["generate", "embed", "rerank"]),
+        pooling=_one_of(Model, "pooling"),
         hub_token_secret_arn=st.just(SECRET),
         weights_kms_key_arn=st.just(KEY),
     )

@@ -63,7 +63,16 @@ def lock_with(model_id: str, facts: Changes) -> ModelLock:
     given = {**unknown, "architecture": "", **facts}
     beside: Changes = {
         name: given.pop(name)
-        for name in ("adapters", "custom_code", "modules", "tokenizer", "unreadable", "chat_template", "revision")
+        for name in (
+            "adapters",
+            "custom_code",
+            "modules",
+            "tokenizer",
+            "unreadable",
+            "chat_template",
+            "revision",
+            "files",
+        )
         if name in given
     }
     content = {**beside, "commit": "0" * 40, "source": HUB, "facts": given}

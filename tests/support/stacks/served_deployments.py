@@ -1,7 +1,8 @@
 """Deployments on a local cloud, for tests that run in another environment.
 
 `python -m support.stacks.served_deployments <file> ...` deploys the files and then prints one JSON object. It holds the
-`cloud_url` and, by name, the `url` of each API, its `key` and its named `keys`. The program ends with standard input.
+`cloud_url` and, by name, the `url` of each API, its `key` and its named `keys`, and the `environment` of a command line
+that operates the deployment. The program ends with standard input.
 """
 
 import json
@@ -21,7 +22,8 @@ from slipway.stack.keys import DeployedKeys, KeysError
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.repository import ROOT
 
-ASLEEP = "asleep"  # the deployment whose instances are stopped
+ASLEEP = ("asleep", "gateway-asleep")  # the deployments whose instances are stopped
+BROKEN = "gateway-broken"  # the deployment whose functions can't run
 
 
 def main() -> None:
@@ -46,10 +48,23 @@ def _folder() -> Path:
 
 def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
     outputs = deploy(cloud, stack)
-    if stack.name == ASLEEP:
+    if stack.name in ASLEEP:
         _put_to_sleep(cloud.client("sagemaker", region=stack.region), outputs["EndpointName"])
+    if stack.name == BROKEN:
+        _break(cloud.client("lambda", region=stack.region))
     api = connect(cloud, outputs, stack.region)
-    return {"url": api.url, "key": api.api_key, "keys": _named_keys(cloud, stack), "cloud_url": cloud.url}
+    return {
+        "url": api.url,
+        "key": api.api_key,
+        "keys": _named_keys(cloud, stack),
+        "cloud_url": cloud.url,
+        "environment": {
+            "AWS_ENDPOINT_URL": cloud.url,
+            "AWS_ACCESS_KEY_ID": cloud.deployer.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": cloud.deployer.secret_access_key,
+            "AWS_REGION": stack.region,
+        },
+    }
 
 
 def _put_to_sleep(sagemaker: Any, endpoint: str) -> None:
@@ -57,6 +72,13 @@ def _put_to_sleep(sagemaker: Any, endpoint: str) -> None:
     none = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 0}]
     sagemaker.update_endpoint_weights_and_capacities(EndpointName=endpoint, DesiredWeightsAndCapacities=none)
     sagemaker.get_waiter("endpoint_in_service").wait(EndpointName=endpoint, WaiterConfig={"Delay": 1})
+
+
+def _break(lambda_: Any) -> None:
+    """Take all concurrency from the functions, so that API Gateway answers 503."""
+    pages = lambda_.get_paginator("list_functions").paginate().search("Functions[].FunctionName")
+    for name in [each for each in pages if each.startswith(BROKEN)]:
+        lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
 
 def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:

@@ -18,6 +18,8 @@ CONFIG: dict[str, Any] = {
     "model_id": "openai-community/gpt2",
     "bodies": ["inputs", "messages", "prompt"],
     "parameters": {"temperature": {"minimum": 0}, "max_new_tokens": {"minimum": 1, "maximum": 1023}},
+    "images": None,
+    "max_body_bytes": 131_072,
     "chat_template": False,
     "streams": [],
     "jobs": True,

@@ -484,6 +484,8 @@ CALLERS = [
     Known("more scopes", api(**IAM | {"AuthorizationScopes": ["a"]}), api(**IAM | {"AuthorizationScopes": ["a", "b"]}), {"Get nothing", "Post nothing"}),
     Known("a route goes", api(**IAM), of(A=a("ApiGateway::RestApi"), Get=route("Get", **IAM)), {"Post removed", "A callers-refused"}),
     Known("a route under another id", of(A=a("ApiGateway::RestApi"), M=route("Get", **IAM)), of(A=a("ApiGateway::RestApi"), N=route("Get", **IAM)), {"M removed", "N added"}),
+    Known("an open route is new on an open API", of(A=a("ApiGateway::RestApi"), Get=route("Get", **NONE)), api(**NONE), {"Post added"}),
+    Known("an open route is new beside a signed one", of(A=a("ApiGateway::RestApi"), Get=route("Get", **IAM)), of(A=a("ApiGateway::RestApi"), Get=route("Get", **IAM), Post=route("Post", **NONE)), {"Post added", "A public-exposure"}),
     Known("an API goes", api(**IAM), of(), {"A removed", "A callers-refused", "Get removed", "Post removed"}),
     Known("a plan goes", planned("Get", **KEY), of(A=a("ApiGateway::RestApi"), M=route("Get", **KEY)), {"P removed", "P callers-refused"}),
     Known("a plan goes that no route needs", planned("Get", **IAM), of(A=a("ApiGateway::RestApi"), M=route("Get", **IAM)), {"P removed"}),
