@@ -71,16 +71,17 @@ def _demanded(parameters: Mapping[str, Any], messages: Sequence[Mapping[str, str
         functions = {tool["function"]["name"]: tool["function"] for tool in tools}
         if choice not in ("auto", "required"):
             functions = {choice["function"]["name"]: functions[choice["function"]["name"]]}
-        schemas = {name: function.get("parameters") or {} for name, function in functions.items()}
-    except (AttributeError, KeyError, TypeError):
-        raise EngineRefusedError("tool_choice names no function of tools", param="tool_choice") from None
+        examples = {name: json.dumps(example(each.get("parameters") or {})) for name, each in functions.items()}
+        patterns = {name: rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in functions}
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise EngineRefusedError("tools or tool_choice hold no usable function", param="tools") from None
     text = messages[-1]["content"] if messages[-1]["role"] == "user" else ""
-    places = {name: re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) for name in schemas}
+    places = {name: re.search(pattern, text) for name, pattern in patterns.items()}
     named = {name: place for name, place in places.items() if place}
-    forced = [] if choice == "auto" else [next(iter(schemas))]
+    forced = [] if choice == "auto" else [next(iter(examples))]
     for name in named or forced:
         place = named.get(name)
-        yield name, (place and _object_at(text[place.end() :])) or json.dumps(example(schemas[name]))
+        yield name, (place and _object_at(text[place.end() :])) or examples[name]
 
 
 def _object_at(text: str) -> str | None:

@@ -23,7 +23,7 @@ def document(parameters: Mapping[str, Any], text: Callable[[], str]) -> str | No
                 return json.dumps(example(wanted["json_schema"]["schema"]), ensure_ascii=False)
             case "json":  # TGI's
                 return json.dumps(example(wanted["value"]), ensure_ascii=False)
-    except (AttributeError, KeyError, TypeError):
+    except (AttributeError, IndexError, KeyError, TypeError):
         raise EngineRefusedError("response_format has no usable schema", param="response_format") from None
     return None
 

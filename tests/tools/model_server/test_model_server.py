@@ -484,6 +484,12 @@ def test_a_choice_without_its_tool_is_refused() -> None:
         assert caller.post({**forced, "tools": []})[0] == 400
 
 
+@pytest.mark.parametrize("function", [{"name": -0.5}, {"name": None}, {"name": "f", "parameters": {"$ref": 1}}, {}, 1])
+def test_a_tool_that_is_no_function_is_refused(function: object) -> None:
+    with calling(VLLM) as caller:
+        assert caller.post({**CHAT, "tools": [{"type": "function", "function": function}]})[0] == 400
+
+
 def said(text: str, *tools: object) -> dict[str, Any]:
     return {**CHAT, "messages": [{"role": "user", "content": text}], "tools": tools}
 
