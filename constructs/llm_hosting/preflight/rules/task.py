@@ -20,10 +20,10 @@ _GENERATES = ("ForCausalLM", "ForConditionalGeneration")
 def engine_does_task(resolution: Resolution) -> Iterator[Finding]:
     """Some engines generate text only, others make vectors and scores only; a handler of your own generates text."""
     container, task = resolution.container, resolution.deployment.model.task
-    version = container.version or engine(container.engine).default()
-    if task == "generate" and not resolution.bodies:  # an own image takes any
-        does = " or ".join(version.tasks)
-        yield Finding("model.task", f"{container.engine} does not generate text", f"use {does}, or another engine")
+    named = container.deployment.serving.engine
+    if task == "generate" and not resolution.bodies:
+        does = " or ".join(engine(named).default().tasks)
+        yield Finding("model.task", f"{named} does not generate text", f"use {does}, or another engine")
     if task == "generate" or container.task_form:
         return
     if container.deployment.serving.handler:
