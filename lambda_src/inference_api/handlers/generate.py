@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from inference_api.embeddings import routes as vectors
-from inference_api.embeddings.exchange import read_embedding, read_rerank
 from inference_api.http import sse
 from inference_api.http.gateway import Request, Response, StreamedResponse, streams
 from inference_api.http.heartbeat import opened
@@ -35,12 +34,10 @@ from inference_api.model.not_ready import Route, or_by_job
 from inference_api.model.request_body import body_for_model, check_request_body
 from inference_api.openai import routes, whole
 from inference_api.openai.parts import objects
-from inference_api.routes.readers import READERS
+from inference_api.routes.readers import READERS, VECTORS
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import settings, sleeps
 from inference_api.shared.time_budget import limit_whole_answer
-
-_VECTORS = {"/embeddings": read_embedding, "/rerank": read_rerank}
 
 
 @streams
@@ -51,7 +48,7 @@ def route(request: Request) -> Response | StreamedResponse:
 
 
 def _of_openai(request: Request) -> StreamedResponse:
-    if read := _VECTORS.get(request.resource):
+    if read := VECTORS.get(request.resource):
         return vectors.answered(request, read)
     return routes.answered(request, _held, READERS[request.resource].read)
 

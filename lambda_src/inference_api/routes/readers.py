@@ -21,10 +21,12 @@ class Reader(NamedTuple):
     most_bytes: int = MAX_RESPONSE_BYTES
 
 
+# Their lists become several calls of the engine.
+VECTORS = {"/embeddings": read_embedding, "/rerank": read_rerank}
 READERS = {
     "/chat/completions": Reader("chat", read_chat),
     "/completions": Reader("completions", read_completion),
     "/responses": Reader("chat", read_response),
-    "/embeddings": Reader("embeddings", read_embedding, MOST_VECTOR_BYTES),
-    "/rerank": Reader("rerank", read_rerank),
+    "/embeddings": Reader("embeddings", VECTORS["/embeddings"], MOST_VECTOR_BYTES),
+    "/rerank": Reader("rerank", VECTORS["/rerank"]),
 }

@@ -228,6 +228,7 @@ def test_a_text_that_is_too_long_has_openais_code(deploy: Deploy, answers: Answe
         {"data": [{"embedding": [0.5]}, {"embedding": [0.5]}]},
         3,
         b"no JSON",
+        pytest.param(b"[[" + b"0.5," * 500_000, id="a long list that breaks off"),
     ],
 )
 def test_an_answer_without_two_vectors_is_the_models_failure(deploy: Deploy, answers: Answers, answer: Any) -> None:
