@@ -20,8 +20,8 @@ MOST_VECTOR_BYTES = 32_000_000
 
 Vector = bytes | str  # a list of numbers as JSON, or base64 of little-endian float32
 
-# Possessive: a list that breaks off would otherwise be tried again from each of its digits.
-_NUMBERS = re.compile(rb"\[[-+.eE,\s]*+[0-9][-+0-9.eE,\s]*+\]")
+# No digit before the first one: a list that breaks off would otherwise be searched again from each of its digits.
+_NUMBERS = re.compile(rb"\[[-+.eE,\s]*[0-9][-+0-9.eE,\s]*\]")
 
 
 def read_vectors(answer: bytes, count: int) -> tuple[list[Vector], int | None]:
