@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from llm_hosting.deployment.model import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS, Deployment
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.api import DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS
 from slipway.shared.aws_clients import Clients
 
 NOT_ASKED = "account"  # the field of a finding that says why AWS gave no answer

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from botocore.exceptions import ClientError
 
 from llm_hosting.deployment.finding import Finding
-from llm_hosting.deployment.model import Deployment, archive_of_adapter
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.model import archive_of_adapter
 from llm_hosting.preflight.report import Report
 from slipway.account.account import Account
 from slipway.account.weights_in_bucket import region_of

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from llm_hosting.catalog.instances import types_for
 from llm_hosting.deployment.finding import Finding
-from llm_hosting.deployment.model import Deployment, Hosting
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.hosting import Hosting
 from llm_hosting.preflight.report import NOT_CHECKED, Figures, Report
 from slipway.checking.check_result import CheckResult
 from slipway.checking.memory_bar import legend, memory_bar

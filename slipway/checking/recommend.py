@@ -11,8 +11,8 @@ from typing import Any
 
 from llm_hosting.catalog.model_names import quantized_siblings
 from llm_hosting.deployment.file import DeploymentError
-from llm_hosting.deployment.model import Model
 from llm_hosting.deployment.paths import UnknownDeploymentError
+from llm_hosting.deployment.settings.model import Model
 from llm_hosting.preflight.recommendation import Alternative, alternatives, left_out
 from llm_hosting.preflight.report import facts_of
 from llm_hosting.preflight.rules.suitable_type import by_price

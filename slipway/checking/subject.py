@@ -10,7 +10,7 @@ from llm_hosting.deployment.lock import ModelLock, lock_of
 from llm_hosting.deployment.lock_file import locked
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find
-from llm_hosting.deployment.shared_endpoint import FOLDER
+from llm_hosting.deployment.settings.shared_endpoint import FOLDER
 from llm_hosting.resolution import resolve
 from slipway.checking.unwritten_file import is_model_id, of_model, on_types
 

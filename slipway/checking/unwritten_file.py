@@ -13,8 +13,8 @@ from llm_hosting.catalog.models import model_shape
 from llm_hosting.deployment.file import NAME_LENGTH, DeploymentError, parse
 from llm_hosting.deployment.lock import ModelLock
 from llm_hosting.deployment.lock_file import locked
-from llm_hosting.deployment.model import Model
 from llm_hosting.deployment.paths import stack_name
+from llm_hosting.deployment.settings.model import Model
 
 
 def is_model_id(name: str, folder: Path) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from llm_hosting.catalog.instances import instances
 from llm_hosting.deployment.file import DeploymentError
-from llm_hosting.deployment.shared_endpoint import Shared
+from llm_hosting.deployment.settings.shared_endpoint import Shared
 from llm_hosting.preflight.shared_endpoints import load_endpoint
 from slipway.account.account import Account
 from slipway.account.bootstrap import is_bootstrapped

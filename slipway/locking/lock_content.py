@@ -12,7 +12,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment.lock import HUB, VERSION, LockError, lock_of
-from llm_hosting.deployment.model import Deployment, Model
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.model import Model
 from llm_hosting.file_errors import why
 from llm_hosting.resolution.formats import BYTES_PER_PARAMETER
 from slipway.locking.adapters import adapter_facts

@@ -6,7 +6,7 @@ from typing import get_args
 from inference_api.shared import error_codes
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
-from llm_hosting.deployment.model import Api
+from llm_hosting.deployment.settings.api import Api
 
 # `request_refused` keeps the status of the gateway's refusal. Callers have met these.
 _STATUSES_OF_REFUSALS = (400, 403, 404, 415)

@@ -8,7 +8,7 @@ from typing import Any
 
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.overlay import EXTENDS
-from llm_hosting.deployment.shared_endpoint import SharedEndpoint
+from llm_hosting.deployment.settings.shared_endpoint import SharedEndpoint
 from llm_hosting.fleets.fleet import Fleet
 from llm_hosting.fleets.rules import RULES
 from llm_hosting.preflight.rules.rule import Rule
@@ -20,7 +20,7 @@ INTRODUCTION = """\
 # The deployment file
 
 One file `deployments/<name>.yaml` describes one hosted model and its API; `<name>` is also the stack's name. This page
-and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment/model.py` by
+and the schemas in `deployments/` are written from the models in `constructs/llm_hosting/deployment/settings/` by
 `make reference`. [Overlays](#overlays) change a deployment for one account or stage.
 
 Only `model.id` and `hosting.instance_type` are required; `hosting.endpoint` may stand in place of the latter. Synth
@@ -74,7 +74,7 @@ ENDPOINT_INTRODUCTION = """\
 
 One file `endpoints/<name>.yaml` describes an endpoint for [several deployments](shared-endpoint.md). This page and
 `endpoints/schema.json` are written by `make reference` from the models in
-`constructs/llm_hosting/deployment/shared_endpoint.py`.
+`constructs/llm_hosting/deployment/settings/shared_endpoint.py`.
 """
 FILLED = ("deployments.md", "engines.md", "idle.md", "models.md", "openai.md", "rules.md")
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}

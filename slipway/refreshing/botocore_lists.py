@@ -8,7 +8,7 @@ import botocore.session
 
 from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.left_out import left_out_types
-from llm_hosting.deployment.model import Hosting
+from llm_hosting.deployment.settings.hosting import Hosting
 from slipway.refreshing.difference import Difference
 from slipway.refreshing.source import other_form
 

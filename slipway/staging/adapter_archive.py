@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from llm_hosting.archive import gzip_stored, tar_entry
-from llm_hosting.deployment.model import archive_of_adapter
+from llm_hosting.deployment.settings.model import archive_of_adapter
 from slipway.staging.staging import StagingError
 from slipway.staging.weights_prefix import WeightsPrefix
 

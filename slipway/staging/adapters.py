@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from llm_hosting.deployment.model import Deployment, archive_of_adapter
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.model import archive_of_adapter
 from slipway.shared.sizes import size
 from slipway.staging.adapter_archive import store_archive
 from slipway.staging.hub_repository import HubRepository

@@ -12,8 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from llm_hosting.deployment.file import DeploymentError, parse
 from llm_hosting.deployment.lock_file import locked
-from llm_hosting.deployment.model import Deployment, Model
+from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find
+from llm_hosting.deployment.settings.model import Model
 from llm_hosting.file_errors import why
 from slipway.shared.aws_errors import sentence
 from slipway.staging.adapters import complete_adapter, copy_adapter

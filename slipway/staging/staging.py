@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from llm_hosting.deployment.model import Deployment, Model
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.model import Model
 from slipway.shared.sizes import size
 from slipway.staging.hub_repository import FIX_ON_THE_HUB, HubRepository
 from slipway.staging.manifest import Manifest, StagedFile

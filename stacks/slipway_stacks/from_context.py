@@ -11,7 +11,7 @@ from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
-from llm_hosting.deployment.shared_endpoint import FOLDER, Shared
+from llm_hosting.deployment.settings.shared_endpoint import FOLDER, Shared
 from llm_hosting.preflight.shared_endpoints import load_endpoint
 from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution

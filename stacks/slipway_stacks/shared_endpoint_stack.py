@@ -6,7 +6,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_hosting import DESCRIPTION_PREFIX
-from llm_hosting.deployment.shared_endpoint import Shared
+from llm_hosting.deployment.settings.shared_endpoint import Shared
 from llm_hosting.endpoint.components.shared_endpoint import SharedEndpointResources
 from llm_hosting.service.name import unique_name
 from llm_hosting.stack_label import SHARED_ENDPOINT, StackLabel

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from llm_hosting.deployment.model import Hosting
+from llm_hosting.deployment.settings.hosting import Hosting
 from llm_hosting.hosting.hosting_modes import HOSTING_MODES
 from support.repository import ROOT
 
@@ -15,7 +15,7 @@ MODES = set(get_args(Hosting.model_fields["mode"].annotation))
 FOLDERS = ("constructs", "stacks", "lambda_src", "local_cloud", "slipway")
 # Each place, and what it derives from the mode.
 PLACES = {
-    "constructs/llm_hosting/deployment/model.py": "properties of `Hosting`, for all that reads a deployment",
+    "constructs/llm_hosting/deployment/settings/hosting.py": "properties of `Hosting`, for all that reads a deployment",
     "constructs/llm_hosting/service/llm_service.py": "the construct, of the table in hosting_modes.py",
     "lambda_src/inference_api/shared/settings.py": "properties of `Settings`, for all functions",
     "slipway/hosting/hosting.py": "the class for the operator's verbs: Endpoint or Machines",

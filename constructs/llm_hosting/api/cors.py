@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Api, Cors
+from ..deployment.settings.api import Api, Cors
 
 # The headers that callers may send. The SDK of OpenAI for JavaScript sends the x-stainless ones with every call.
 _HEADERS = (

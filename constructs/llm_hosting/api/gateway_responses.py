@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..deployment.model import Api
+from ..deployment.settings.api import Api
 from .routes import Route
 
 

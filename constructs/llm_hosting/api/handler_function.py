@@ -9,7 +9,8 @@ from constructs import Construct
 
 from .. import DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
-from ..deployment.model import Api, Logs
+from ..deployment.settings.api import Api
+from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
 from ..surroundings import Surroundings
 

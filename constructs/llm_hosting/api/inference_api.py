@@ -11,7 +11,8 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Api, Logs
+from ..deployment.settings.api import Api
+from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
 from .cors import add_preflight, headers_of_gateway
 from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses

@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .. import KEY_TAG
-from ..deployment.model import Api, NamedKey, limits_of_keys
+from ..deployment.settings.api import Api, NamedKey, limits_of_keys
 from .handler_function import HandlerFunction, Handlers
 
 _TIMEOUT = cdk.Duration.seconds(5)

@@ -13,7 +13,7 @@ from ..project import project_folder
 from .finding import Finding
 from .nearest import nearest
 from .problems import SettingProblems, errors_of
-from .shared_endpoint import FOLDER, OF_INSTANCES, Shared, SharedEndpoint
+from .settings.shared_endpoint import FOLDER, OF_INSTANCES, Shared, SharedEndpoint
 from .yaml_file import read
 
 _NAME = re.compile(r"[a-z](-?[a-z0-9])*")

@@ -6,8 +6,9 @@ from pathlib import Path
 from ..file_errors import why
 from .finding import Finding
 from .lock import LockError, ModelLock, read_lock
-from .model import Deployment, Model
+from .model import Deployment
 from .paths import base_of, spoken_name
+from .settings.model import Model
 
 
 def lock_path(deployment: Path) -> Path:

@@ -9,7 +9,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ..alarm_group import AlarmGroup
-from ..deployment.model import Alarms
+from ..deployment.settings.operating import Alarms
 
 _NAMESPACE = "AWS/SageMaker"
 CALLS_OF_FUNCTIONS = ("Slipway", "ModelTimeouts")  # each call counts 1 or 0, by EndpointConfigName

@@ -9,7 +9,8 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from ..deployment.model import Alarms, Hosting
+from ..deployment.settings.hosting import Hosting
+from ..deployment.settings.operating import Alarms
 from ..jobs.store import JobStore
 from ..resolution import Resolution
 from ..surroundings import Surroundings

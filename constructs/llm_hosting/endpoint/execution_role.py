@@ -10,7 +10,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Model
+from ..deployment.settings.model import Model
 from ..weights.staged_weights import reading_weights
 from .container_image import ContainerImage
 from .model_archive import ModelArchive

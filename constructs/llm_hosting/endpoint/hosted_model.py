@@ -9,7 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from .. import ENDPOINT_LOGS
-from ..deployment.model import InstanceCount
+from ..deployment.settings.hosting import InstanceCount
 from ..resolution import Resolution
 from ..resolution.variant_weight import variant_weight
 from ..surroundings import Surroundings

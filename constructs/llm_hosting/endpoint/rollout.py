@@ -7,7 +7,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk.aws_sagemaker import CfnEndpoint, CfnInferenceComponent
 from constructs import Construct
 
-from ..deployment.model import LONGEST_UPDATE_IN_SECONDS, Hosting
+from ..deployment.settings.hosting import LONGEST_UPDATE_IN_SECONDS, Hosting
 
 _PROVISION_TIMEOUT_IN_SECONDS = 1800  # if the deployment sets none
 

@@ -5,7 +5,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from ..deployment.model import Hosting
+from ..deployment.settings.hosting import Hosting
 from .wake_alarm import add_wake
 
 Policy = autoscaling.CfnScalingPolicy

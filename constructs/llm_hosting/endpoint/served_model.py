@@ -9,7 +9,8 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from .. import DEPLOYMENT_TAG
-from ..deployment.model import Logs, Model
+from ..deployment.settings.model import Model
+from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
 from ..resolution import Resolution
 from ..security_group import SecurityGroup

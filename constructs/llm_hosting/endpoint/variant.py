@@ -2,7 +2,7 @@
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from ..deployment.model import Hosting
+from ..deployment.settings.hosting import Hosting
 
 VARIANT_NAME = "AllTraffic"  # an update needs the same variant name in the old and the new configuration
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..deployment.section import Region, Section
+from ..deployment.settings.section import Region, Section
 
 OrganizationalUnit = Annotated[str, Field(pattern=r"^(ou-[a-z0-9]{4,32}-[a-z0-9]{8,32}|r-[a-z0-9]{4,32})$")]
 AccountId = Annotated[str, Field(pattern=r"^[0-9]{12}$")]

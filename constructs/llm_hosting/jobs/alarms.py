@@ -4,7 +4,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from ..alarm_group import AlarmGroup
-from ..deployment.model import Alarms, Jobs
+from ..deployment.settings.jobs import Jobs
+from ..deployment.settings.operating import Alarms
 from ..surroundings import Surroundings
 
 

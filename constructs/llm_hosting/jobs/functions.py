@@ -7,7 +7,8 @@ from constructs import Construct
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import Handlers
 from ..api.inference_api import InferenceApi
-from ..deployment.model import Alarms, Jobs
+from ..deployment.settings.jobs import Jobs
+from ..deployment.settings.operating import Alarms
 from .alarms import JobAlarms
 from .batches import Batches
 from .events import grant_announce

@@ -11,7 +11,7 @@ from constructs import Construct
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..api.key_usage import KeyUsageTable
-from ..deployment.model import Jobs
+from ..deployment.settings.jobs import Jobs
 from ..surroundings import Surroundings
 
 Folder = Literal["input", "output", "failure", "file", "batch"]

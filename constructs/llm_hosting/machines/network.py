@@ -4,7 +4,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Vpc
+from ..deployment.settings.security import Vpc
 from ..security_group import SecurityGroup
 from ..surroundings import Surroundings
 

@@ -4,7 +4,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Model
+from ..deployment.settings.model import Model
 from ..jobs.events import grant_announce
 from ..log_group import LogGroup
 from ..weights.staged_weights import reading_weights

@@ -11,7 +11,7 @@ from ..deployment.file import DeploymentError
 from ..deployment.finding import LEVELS, Finding
 from ..deployment.model import Deployment
 from ..deployment.nearest import nearest
-from ..deployment.shared_endpoint import FOLDER, Shared, SharedEndpoint
+from ..deployment.settings.shared_endpoint import FOLDER, Shared, SharedEndpoint
 from ..deployment.tenants import in_region, tenants
 from ..resolution.packing import Packing, packing_of
 from .rules.rule import Rules

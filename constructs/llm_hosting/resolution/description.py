@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from .. import COMPONENT_ENDPOINT_SUFFIX
 from ..catalog.instances import InstanceType
 from ..deployment.finding import Finding
-from ..deployment.model import Hosting
+from ..deployment.settings.hosting import Hosting
 from .idle import AWAKE_AFTER_A_CALL_IN_MINUTES
 from .resolution import Resolution
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..catalog.instances import machine_prices
-from ..deployment.model import AwakeHours
+from ..deployment.settings.hosting import AwakeHours
 from . import Placement
 from .estimates import boot_in_seconds, wake_in_seconds
 

@@ -5,8 +5,9 @@ import re
 from ..catalog.engines import EngineVersion, Machine, engine, find_image
 from ..catalog.instances import InstanceType
 from ..catalog.newer_version import newer_version
-from ..deployment.model import Hosting, Serving, settings_of_instances
-from ..deployment.shared_endpoint import SharedEndpoint
+from ..deployment.settings.hosting import Hosting, settings_of_instances
+from ..deployment.settings.serving import Serving
+from ..deployment.settings.shared_endpoint import SharedEndpoint
 
 GPU_4_1_FAMILIES = {"g4dn", "g5", "g6", "g6e", "g7", "g7e", "p4d", "p4de", "p5", "p5e", "p5en"}
 # sagemaker-serve 1.27.0's list; g7 and g7e from aws-samples/sagemaker-genai-hosting-examples (2026-08)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..catalog.instances import InstanceType, instances
 from ..deployment.model import Deployment
-from ..deployment.shared_endpoint import SharedEndpoint
+from ..deployment.settings.shared_endpoint import SharedEndpoint
 from .resolution import resolve
 
 _MIB_PER_GIB = 1024

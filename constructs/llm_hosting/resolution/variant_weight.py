@@ -7,7 +7,7 @@ configuration. A variant gets every request, whatever its weight, as long as it 
 
 import zlib
 
-from ..deployment.model import Hosting
+from ..deployment.settings.hosting import Hosting
 
 _FIXED, _SCALED, _SLEEPS = 0, 10_000, 20_000  # further apart than the longest wait
 _GUARDED = 5_000_000  # twice as much is still below 16,777,216, the end of such a float's whole numbers

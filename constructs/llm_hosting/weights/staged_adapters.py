@@ -7,7 +7,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import archive_of_adapter
+from ..deployment.settings.model import archive_of_adapter
 
 
 def policy_of_adapter(scope: Construct, prefix: str, role: iam.IRole, key_arn: str | None) -> iam.Policy:

@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Model
+from ..deployment.settings.model import Model
 
 
 def reading_weights(role: iam.Role, model: Model) -> list[iam.PolicyStatement]:

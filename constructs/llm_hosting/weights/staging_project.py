@@ -9,7 +9,8 @@ from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.model import Logs, Model
+from ..deployment.settings.model import Model
+from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
 
 # 4 vCPU, 7 GB of memory, 128 GB of disk: files pass through the disk, a few at a time. (CodeBuild User Guide, 2026)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from llm_hosting.deployment.model import batch_fits
+from llm_hosting.deployment.settings.hosting import batch_fits
 from slipway.changes.template.resources import Resource, values_at
 from slipway.changes.template.values import number
 

@@ -9,7 +9,9 @@ from pydantic import BaseModel
 from llm_hosting.catalog.engines import ENGINES, EngineVersion, engine
 from llm_hosting.catalog.instances import ec2_instances, instances
 from llm_hosting.catalog.models import model_shapes
-from llm_hosting.deployment.model import Deployment, Hosting, Model
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.hosting import Hosting
+from llm_hosting.deployment.settings.model import Model
 from llm_hosting.resolution.variables import VARIABLE_ALIASES
 from support.deployments.good_one import ASYNC, KEY, OWN_REGISTRY, SECRET
 

@@ -7,8 +7,9 @@ from typing import Any
 from llm_hosting.catalog.models import ModelShape
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.lock import HUB, VERSION, ModelLock, read_lock
-from llm_hosting.deployment.model import Deployment, Hosting
-from llm_hosting.deployment.shared_endpoint import Shared, SharedEndpoint
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.hosting import Hosting
+from llm_hosting.deployment.settings.shared_endpoint import Shared, SharedEndpoint
 from llm_hosting.preflight.validation import validate
 from llm_hosting.resolution import Resolution, resolve
 

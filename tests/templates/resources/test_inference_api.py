@@ -9,7 +9,7 @@ from inference_api.http.gateway import Response
 from inference_api.shared.errors import ApiError
 from llm_hosting.api.gateway_responses import gateway_responses
 from llm_hosting.api.routes import ROUTES
-from llm_hosting.deployment.model import Api
+from llm_hosting.deployment.settings.api import Api
 from support.templates.template_parts import Template, all_of, functions, logical_id, properties, referred, routes
 
 

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import assertions
 
-from llm_hosting.deployment.model import Logs
+from llm_hosting.deployment.settings.operating import Logs
 from llm_hosting.endpoint.container_image import ContainerImage
 from llm_hosting.endpoint.execution_role import METRICS as METRICS_OF_ENDPOINTS
 from llm_hosting.endpoint.execution_role import ExecutionRole

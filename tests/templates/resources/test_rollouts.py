@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_hosting.deployment.model import Hosting
+from llm_hosting.deployment.settings.hosting import Hosting
 from llm_hosting.resolution.variant_weight import variant_weight
 from support.templates.template_parts import Template, all_of, functions, properties, resources, variant
 

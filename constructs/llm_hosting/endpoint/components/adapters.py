@@ -3,7 +3,7 @@
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from ...deployment.model import Model, archive_of_adapter
+from ...deployment.settings.model import Model, archive_of_adapter
 from ...weights.staged_adapters import policy_of_adapter
 from ..served_model import ServedModel
 from ..variant import VARIANT_NAME

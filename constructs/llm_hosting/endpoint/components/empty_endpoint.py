@@ -4,7 +4,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from ...deployment.model import Hosting
+from ...deployment.settings.hosting import Hosting
 from ..variant import VARIANT_NAME, reserved_capacity, routing
 
 

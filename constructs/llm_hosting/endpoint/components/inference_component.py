@@ -10,7 +10,8 @@ from constructs import Construct, IDependable
 
 from ... import COMPONENT_LOGS
 from ...acknowledgement import acknowledge, resource_in_findings
-from ...deployment.model import Deployment, Hosting
+from ...deployment.model import Deployment
+from ...deployment.settings.hosting import Hosting
 from ...resolution import Resolution
 from ...resolution.estimates import wake_in_seconds
 from ...surroundings import Surroundings

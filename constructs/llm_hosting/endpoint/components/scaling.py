@@ -5,7 +5,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from ...deployment.model import AwakeHours
+from ...deployment.settings.hosting import AwakeHours
 from ...resolution import Resolution
 from ..wake_alarm import add_wake
 

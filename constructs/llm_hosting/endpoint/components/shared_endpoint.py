@@ -11,8 +11,8 @@ from ... import COMPONENT_LOGS, DEPLOYMENT_TAG, ENDPOINT_PREFIX
 from ...acknowledgement import acknowledge, resource_in_findings
 from ...alarm_group import AlarmGroup
 from ...catalog.instances import instances
-from ...deployment.model import settings_of_instances
-from ...deployment.shared_endpoint import Shared
+from ...deployment.settings.hosting import settings_of_instances
+from ...deployment.settings.shared_endpoint import Shared
 from ...resolution.image import shared_host_image
 from ..addresses import page_of
 from ..execution_role import METRICS_OF_COMPONENTS, ExecutionRole

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from ...deployment.model import Deployment, Jobs, LogRetentionInDays
+from ...deployment.model import Deployment
+from ...deployment.settings.jobs import Jobs
+from ...deployment.settings.operating import LogRetentionInDays
 from ..editing.conditions import only_if
 from ..editing.places import Template, at, in_texts, of_type, walk
 from .parameter import Parameter

@@ -5,7 +5,8 @@ import time
 from collections.abc import Iterator
 
 from ...deployment.finding import Finding
-from ...deployment.model import Deployment, limits_of_keys
+from ...deployment.model import Deployment
+from ...deployment.settings.api import limits_of_keys
 from ...resolution import Resolution
 from .rule import error, note, warning
 

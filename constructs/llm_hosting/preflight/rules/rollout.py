@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from ...deployment.finding import Finding
-from ...deployment.model import LONGEST_UPDATE_IN_SECONDS, Hosting
+from ...deployment.settings.hosting import LONGEST_UPDATE_IN_SECONDS, Hosting
 from ...resolution import Resolution
 from ...resolution.estimates import start_in_seconds
 from .rule import error

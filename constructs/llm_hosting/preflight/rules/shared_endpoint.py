@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ...deployment.finding import Finding
-from ...deployment.model import CopyCount, Deployment, Hosting
+from ...deployment.model import Deployment
+from ...deployment.settings.hosting import CopyCount, Hosting
 from ...resolution import Resolution
 from ...resolution.packing import Packing, packing_of
 from .requirements import Requirement, broken

@@ -15,7 +15,7 @@ from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
 from llm_hosting.catalog.laws import problems_of_instance, problems_of_version
 from llm_hosting.catalog.regions import container_accounts, image_regions
 from llm_hosting.catalog.row_types import problems
-from llm_hosting.deployment.model import Serving
+from llm_hosting.deployment.settings.serving import Serving
 
 CATALOG = Path(next(iter(llm_hosting.catalog.__path__)))
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from llm_hosting.deployment.model import Deployment, Hosting
+from llm_hosting.deployment.model import Deployment
+from llm_hosting.deployment.settings.hosting import Hosting
 from llm_hosting.resolution import Placement, resolve
 from llm_hosting.resolution.estimates import boot_in_seconds, wake_in_seconds
 from llm_hosting.resolution.idle import (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from .. import ENDPOINT_PREFIX
+from ... import ENDPOINT_PREFIX
 from .section import CapacityArn, CountRange, HostImage, InstanceTypeName, KmsKeyArn, Region, Section, TopicArn
 
 FOLDER = "endpoints"

@@ -1,0 +1,66 @@
+"""The settings of alarms, logs and checks."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .section import Section, TopicArn
+
+# A selection of the values that CloudWatch Logs takes.
+LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]
+
+
+class Alarms(Section):
+    """Alarms on endpoint and jobs; failures and latency roll a bad update back, callers' mistakes do not."""
+
+    topic_arn: TopicArn | None = Field(None, description="SNS topic to notify; null = none.")
+    error_rate: float = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="Share of invocations, and of requests to the API, that are answered with 5XX; during an update "
+        "also the share of the API's calls that the new instances failed.",
+    )
+    failure_rate: float = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="Share of invocations without a 2XX answer (asynchronous: with a 4XX answer); LMI reports its own "
+        "failures as 424.",
+    )
+    latency_in_seconds: float = Field(
+        25,
+        gt=0,
+        lt=60,
+        description="`hosting.mode: realtime` only: 99th percentile of the model's latency; the API stops waiting at "
+        "25 s. With jobs, which may take 60 s, this alarm rolls no update back.",
+    )
+    idle_in_hours: int | None = Field(
+        24,
+        ge=1,
+        le=168,
+        description="Hours without a request while instances run and cost money; null = no alarm.",
+    )
+    failed_job_rate: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="Share of ended jobs that failed or expired; jobs whose body the model refused do not count.",
+    )
+    job_wait_in_seconds: int | None = Field(
+        None, ge=60, le=604_800, description="Age of the oldest waiting job; null = half of `jobs.deadline_in_seconds`."
+    )
+
+
+class Logs(Section):
+    """The log groups of endpoint, functions and API."""
+
+    retention_in_days: LogRetentionInDays = Field(30, description="Days after which log lines are deleted.")
+
+
+class Preflight(Section):
+    """Settings of the checks before a deploy."""
+
+    silenced: dict[
+        Annotated[str, Field(pattern=r"^[a-z0-9-]+$")], Annotated[str, Field(min_length=10, max_length=500)]
+    ] = Field(default_factory=dict, description="Warnings that are not printed: the id of each rule, and the reason.")
