@@ -4,7 +4,7 @@ import http.client
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -13,17 +13,23 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotocoreCredentials
 
+from .callers import headers_of_admitted
 from .cloud import Credentials, LocalCloud
 
 
 @dataclass(frozen=True)
 class ApiClient:
-    """A deployed API; `url` ends in a slash. An open API needs neither `credentials` nor `api_key`; others need one."""
+    """A deployed API; `url` ends in a slash. All but open APIs need `credentials`, an `api_key` or a `token`.
+
+    headers: unsigned headers of each call.
+    """
 
     url: str
     region: str
     credentials: Credentials | None = None
     api_key: str | None = None
+    token: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def call(
         self, method: str, path: str, body: Any = None, timeout: float = 60, headers: dict[str, str] | None = None
@@ -55,6 +61,8 @@ class ApiClient:
         """Like `send`, but returns the open response, to be read as it arrives; closing it hangs up."""
         if self.api_key:
             headers = {**headers, "x-api-key": self.api_key}
+        if self.token:
+            headers = {**headers, "authorization": f"Bearer {self.token}"}
         raw = {name: value for name, value in headers.items() if isinstance(value, bytes)}
         text = {name: value for name, value in headers.items() if isinstance(value, str)}
         request = AWSRequest(method=method, url=self.url + path.lstrip("/"), data=data, headers=text)
@@ -66,7 +74,9 @@ class ApiClient:
         connection = http.client.HTTPConnection(where.netloc, timeout=timeout)
         target = where.path + (f"?{where.query}" if where.query else "")
         # Closing the response closes the connection.
-        connection.request(method, target, data, {**dict(request.headers), **raw, "connection": "close"})
+        connection.request(
+            method, target, data, {**dict(request.headers), **raw, **self.headers, "connection": "close"}
+        )
         return connection.getresponse()
 
     def curl(self, method: str, path: str, body: Any = None) -> str:
@@ -77,6 +87,10 @@ class ApiClient:
             parts += ["--user", f"{self.credentials.access_key_id}:{self.credentials.secret_access_key}"]
         if self.api_key:
             parts += ["-H", f"x-api-key: {self.api_key}"]
+        for name, value in self.headers.items():
+            parts += ["-H", f"{name}: {value}"]
+        if self.token:
+            parts += ["-H", f"authorization: Bearer {self.token}"]
         if body is not None:
             parts += ["-H", "content-type: application/json", "-d", json.dumps(body)]
         elif method != "GET":
@@ -93,17 +107,32 @@ def connect(
 ) -> ApiClient:
     """A client for a deployed stack: it uses the stack's API key, or signs as the caller if there is no key.
 
+    The client of an API that takes tokens has none yet.
+
     caller: None = a new IAM user, with its own jobs, who may only call this API. deployer: an administrator of the
     stack's account; None = the cloud's deployer.
     """
     deployer = deployer or cloud.deployer
     url = outputs["ApiUrl"]
-    api_id = urlsplit(url).path.split("/")[3]
+    gateway = cloud.client("apigateway", region=region, credentials=deployer)
+    api_id = _api_id(gateway, url)
+    headers = headers_of_admitted(gateway, api_id)
     if key_id := outputs.get("ApiKeyId"):
-        gateway = cloud.client("apigateway", region=region, credentials=deployer)
-        return ApiClient(url, region, api_key=gateway.get_api_key(apiKey=key_id, includeValue=True)["value"])
-    if caller:
-        return ApiClient(url, region, credentials=caller)
-    resource = f"arn:aws:execute-api:{region}:{deployer.account}:{api_id}/*"
-    statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
-    return ApiClient(url, region, credentials=cloud.create_user("caller", [statement], by=deployer))
+        key = gateway.get_api_key(apiKey=key_id, includeValue=True)["value"]
+        return ApiClient(url, region, api_key=key, headers=headers)
+    if "TokenIssuer" in outputs:
+        return ApiClient(url, region, headers=headers)
+    if caller is None:
+        resource = f"arn:aws:execute-api:{region}:{deployer.account}:{api_id}/*"
+        statement = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": resource}
+        caller = cloud.create_user("caller", [statement], by=deployer)
+    return ApiClient(url, region, credentials=caller, headers=headers)
+
+
+def _api_id(gateway: Any, url: str) -> str:
+    """Return the id of the API behind a URL of its own, of a VPC endpoint, or of a domain."""
+    _, _, kind, name, *_ = urlsplit(url).path.split("/")
+    if kind == "domain":
+        mappings = gateway.get_base_path_mappings(domainName=name)["items"]
+        return str(mappings[0]["restApiId"])
+    return name.partition("-")[0]

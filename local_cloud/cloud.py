@@ -11,6 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,7 @@ from local_cloud.real_model.process import RealModel
 
 ACCOUNT = "111122223333"
 START_TIMEOUT_IN_SECONDS = 120
+_PERMISSIONS = "SLIPWAY_LOCAL_PERMISSIONS"
 
 
 class LocalCloudError(Exception):
@@ -52,8 +54,20 @@ class LocalCloud:
 
     _program: tuple[str, ...] = (start.__file__, "local_cloud.emulator")
 
-    def __init__(self, *, port: int, clock_speed: float = 1, model: RealModel | None = None) -> None:
-        """model: it answers in place of the deployed models; None = a text generator answers.
+    def __init__(
+        self,
+        *,
+        port: int,
+        clock_speed: float = 1,
+        model: RealModel | None = None,
+        issuers: Mapping[str, int] | None = None,
+        certificates: Path | None = None,
+    ) -> None:
+        """Start the emulator.
+
+        model: it answers in place of the deployed models; None = a text generator answers. issuers: issuers of tokens
+        on this machine, their ports by host. certificates: a file of authorities that functions trust; None = that of
+        SSL_CERT_FILE, or the system's.
 
         Raises EnvironmentUnavailableError or LocalCloudError.
         """
@@ -68,7 +82,12 @@ class LocalCloud:
             "SLIPWAY_LOCAL_CLOCK_SPEED": str(clock_speed),
             "SLIPWAY_LOCAL_ENGINES": str(write_engines(folder)),
             "SLIPWAY_LOCAL_INSTANCES": str(write_instances(folder)),
+            "SLIPWAY_LOCAL_ISSUERS": json.dumps(dict(issuers or {})),
         }
+        if _PERMISSIONS in os.environ:  # where the emulator records which permissions roles use
+            settings[_PERMISSIONS] = os.environ[_PERMISSIONS]
+        if trusted := certificates or os.environ.get("SSL_CERT_FILE"):
+            settings["SSL_CERT_FILE"] = str(trusted)
         self._process = subprocess.Popen(
             [str(python), "-P", *self._program, "--port", str(port)],
             cwd=HOME,
@@ -129,6 +148,11 @@ class LocalCloud:
         # The only use of a root-like key, which no policy limits.
         root = Credentials(account, "unused", account)
         return self.create_user("deployer", [{"Effect": "Allow", "Action": "*", "Resource": "*"}], by=root)
+
+    def now(self) -> float:
+        """Return the time of the cloud's clock, in seconds since the epoch."""
+        with urllib.request.urlopen(f"{self.url}/_slipway/clock", timeout=30) as answer:
+            return float(json.load(answer)["now"])
 
     def advance(self, seconds: float) -> None:
         """Put the cloud's clock forward; returns when due chores are done. Functions that became due may still run."""

@@ -15,16 +15,19 @@ from pathlib import Path
 from local_cloud.emulator.core import clock
 
 STATE_PREFIX = "slipway-local-cloud-"
-KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL")
+KEPT_FROM_HOST = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE")
 # The files with the catalog's engines, for containers, and instance types. Of a real model: its URL for containers; its
-# folder and the Python that runs it, for EC2 machines.
-MODEL_SETTINGS = (
+# folder and the Python that runs it, for EC2 machines. Ports of issuers of
+# tokens by host. The folder for the record of used permissions.
+SETTINGS = (
     "SLIPWAY_LOCAL_ENGINES",
     "SLIPWAY_LOCAL_INSTANCES",
+    "SLIPWAY_LOCAL_ISSUERS",
     "SLIPWAY_LOCAL_MODEL",
     "SLIPWAY_LOCAL_MODEL_NAME",
     "SLIPWAY_LOCAL_MODEL_PYTHON",
     "SLIPWAY_LOCAL_WEIGHTS",
+    "SLIPWAY_LOCAL_PERMISSIONS",
 )
 
 
@@ -76,7 +79,7 @@ def _set_environment(port: int, state: Path) -> tuple[str, ...]:
         "STATE_DIR": str(state / "state"),
         clock.SETTING: str(clock.SPEED),
     }
-    settings |= {name: os.environ[name] for name in MODEL_SETTINGS if name in os.environ}
+    settings |= {name: os.environ[name] for name in SETTINGS if name in os.environ}
     host = {name: os.environ[name] for name in KEPT_FROM_HOST if name in os.environ}
     os.environ.clear()
     os.environ.update(host | settings | {"TMPDIR": str(state)})

@@ -14,12 +14,29 @@ from local_cloud.emulator.core import signatures
 from local_cloud.emulator.ec2 import long_polls, remote_commands
 from local_cloud.emulator.ec2 import operations as ec2_operations
 from local_cloud.emulator.ec2 import templates as ec2_templates
+from local_cloud.emulator.kms import background as kms_background
+from local_cloud.emulator.kms import named_key
+from local_cloud.emulator.kms import requests as kms_requests
 from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
 from local_cloud.emulator.sagemaker import templates as hosting_templates
 from local_cloud.emulator.sagemaker.requests import async_location
-from local_cloud.emulator.services import cloudwatch, dynamodb, iam, logs, s3, servicequotas, sns, sqs
+from local_cloud.emulator.services import (
+    cloudwatch,
+    cognito,
+    dynamodb,
+    iam,
+    logs,
+    route53,
+    s3,
+    servicequotas,
+    sns,
+    sqs,
+    used_permissions,
+)
 from local_cloud.emulator.stack_sets import auto_deployment, calls, instance_stack, organization
 from local_cloud.emulator.stack_sets import templates as stack_set_templates
+from local_cloud.emulator.vpc import functions as functions_in_vpcs
+from local_cloud.emulator.vpc import network, reach
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
@@ -27,6 +44,8 @@ def install(emulator_only: tuple[str, ...]) -> None:
     lambda_.install(emulator_only)
     for module in (
         iam,
+        used_permissions,
+        cognito,
         signatures,
         own_addresses,
         change_sets,
@@ -38,6 +57,9 @@ def install(emulator_only: tuple[str, ...]) -> None:
         s3,
         sqs,
         sns,
+        kms_requests,
+        kms_background,
+        named_key,
         eventbridge,
         control_plane,
         runtime,
@@ -51,12 +73,16 @@ def install(emulator_only: tuple[str, ...]) -> None:
         remote_commands,
         long_polls,
         servicequotas,
+        route53,
         organization,
         instance_stack,
         stack_set_templates,
         auto_deployment,
         calls,
         faults,
+        network,
+        functions_in_vpcs,
+        reach,
         stack_creation,
     ):
         module.install()

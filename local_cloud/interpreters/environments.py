@@ -4,25 +4,20 @@ A checkout has them in its own folder, where `make` puts them. A Slipway that wa
 at its first use, in the user's cache folder.
 """
 
-import fcntl
 import hashlib
-import os
 import platform
-import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
 
 from llm_hosting.file_errors import why
 from llm_hosting.home import HOME, IS_CHECKOUT
+from llm_hosting.package_installer import cache_folder, failure_of, has_pip, locked, preferred_uv
 from local_cloud.interpreters.start import PACKAGE
 
 UNUSED_AFTER_DAYS = 30
@@ -79,7 +74,7 @@ class Environment:
 
     def _make_once(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(folder.parent / f"{self.name}.lock"):
+        with locked(folder.parent / f"{self.name}.lock"):
             if not _is_ready(folder):  # another process may have made it
                 print(f"{self.contents} go into {folder}, once: {self.cost}.", file=sys.stderr, flush=True)
                 self._make(folder)
@@ -99,12 +94,7 @@ class Environment:
         _stamp(folder).touch()
 
     def _run(self, command: list[str]) -> None:
-        # Packages that PYTHONPATH shows would count as installed. A reason must be one line.
-        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"UV_NO_WRAP": "1"}
-        done = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode:
-            said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-            reason = re.sub(r"^\w+: |\.$", "", said[-1]) if said else f"exit status {done.returncode}"
+        if reason := failure_of(command):
             raise EnvironmentUnavailableError(
                 f"{self.contents} can't be installed: {reason}; run this again where your package index "
                 "can be reached, which is needed once."
@@ -120,11 +110,6 @@ MODELS = Environment(
     "about 5 GB, in some minutes",
     PACKAGE / "requirements-models.txt",
 )
-
-
-def cache_folder() -> Path:
-    """Return the folder in which Slipway keeps what it can make again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slipway"
 
 
 def _python(folder: Path) -> Path:
@@ -148,16 +133,14 @@ def _is_unused(folder: Path) -> bool:
 
 def _commands(folder: Path, requirements: Path) -> list[list[str]]:
     """Return the commands that make an environment, of the installer that knows the user's package index."""
-    uv = shutil.which("uv", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
-    has_pip = find_spec("pip") is not None
-    if uv and (_is_installed_by_uv() or not has_pip):
+    if uv := preferred_uv():
         return [
             [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
             [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(folder), str(requirements)],
         ]
     venv, installer = [sys.executable, "-m", "venv"], sys.executable
     made = [[*venv, "--without-pip", str(folder)]]
-    if not has_pip:  # as in an environment that uv made: Python brings one, which stays apart from the packages
+    if not has_pip():  # as in an environment that uv made: Python brings one, which stays apart from the packages
         if find_spec("ensurepip") is None:
             raise EnvironmentUnavailableError(
                 "This Python has none of uv, pip and ensurepip to install packages with: "
@@ -167,19 +150,3 @@ def _commands(folder: Path, requirements: Path) -> list[list[str]]:
         installer = str(_python(folder / "pip"))
     options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes", "-r", str(requirements)]
     return [*made, [installer, "-m", "pip", "--python", str(_python(folder)), "install", *options]]
-
-
-def _is_installed_by_uv() -> bool:
-    return (distribution("slipway-aws").read_text("INSTALLER") or "").strip() == "uv"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock, which other processes that make the same environment wait for."""
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("Another Slipway is setting these packages up: waiting for it.", file=sys.stderr, flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

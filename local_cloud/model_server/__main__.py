@@ -1,6 +1,7 @@
 """Runs the model server like a container, with the environment of the template's Model."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -15,6 +16,8 @@ from local_cloud.model_server.djl.properties import read_properties, variables_o
 from local_cloud.model_server.embeddings.engine import VectorEngine, makes_vectors
 from local_cloud.model_server.text.catalog_row import row_of
 from local_cloud.model_server.text.engine import TextEngine
+
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 def main(environment: Mapping[str, str]) -> None:
@@ -34,13 +37,19 @@ def main(environment: Mapping[str, str]) -> None:
 
 def _engine(environment: Mapping[str, str]) -> ContainerEngine:
     """The handler in the model data, otherwise the engine that the catalog names for the image."""
-    if own := handler_folder(environment):
+    own, reaches_internet = handler_folder(environment), "SLIPWAY_LOCAL_NO_INTERNET" not in environment
+    if own and not reaches_internet and (own / "requirements.txt").is_file():
+        raise StartError("pip: no route to https://pypi.org, from which requirements.txt of the handler is installed")
+    if own:
         return OwnHandler(environment, own)
     folder = Path(environment["SLIPWAY_LOCAL_MODEL_DIR"]) if "SLIPWAY_LOCAL_MODEL_DIR" in environment else None
     # serving.properties overrides the environment.
     settings = {**environment, **(variables_of(read_properties(folder)) if folder else {})}
     engines = Path(environment["SLIPWAY_LOCAL_ENGINES"])
     row = row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings, engines)
+    model = settings.get(row.variables.get("model", "HF_MODEL_ID"), "")
+    if not reaches_internet and _HUB_ID.fullmatch(model):
+        raise StartError(f"We couldn't connect to 'https://huggingface.co' to load {model}: no route to host")
     return VectorEngine(row, settings) if makes_vectors(row, settings) else TextEngine(row, settings, folder)
 
 

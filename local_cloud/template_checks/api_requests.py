@@ -33,8 +33,8 @@ class _Requests(NamedTuple):
 TYPES = {
     "AWS::ApiGateway::GatewayResponse": _Requests("apigateway", ("PutGatewayResponse",)),
     "AWS::ApiGateway::Resource": _Requests("apigateway", ("CreateResource",)),
-    # The property ApiKeySourceType is apiKeySource in the request.
-    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType",)),
+    # The property ApiKeySourceType is apiKeySource in the request, and Policy becomes a text.
+    "AWS::ApiGateway::RestApi": _Requests("apigateway", ("CreateRestApi",), own=("ApiKeySourceType", "Policy")),
     "AWS::ApplicationAutoScaling::ScalableTarget": _Requests(
         # CloudFormation puts scheduled actions by an operation of their own.
         "application-autoscaling",
@@ -59,6 +59,8 @@ TYPES = {
         "sagemaker", ("CreateInferenceComponent", "UpdateInferenceComponent"), ("InferenceComponentName",)
     ),
     "AWS::SageMaker::Model": _Requests("sagemaker", ("CreateModel",), ("ModelName",)),
+    "AWS::WAFv2::WebACL": _Requests("wafv2", ("CreateWebACL",), ("Name",)),
+    "AWS::WAFv2::WebACLAssociation": _Requests("wafv2", ("AssociateWebACL",)),
 }
 _RENAMED = {"ApiKeySourceType": "apiKeySource"}
 _TARGET = "ScalingTargetId"
@@ -127,6 +129,8 @@ def _fitted(value: Any, shape: Any) -> Any:
         }
     if kind == "list" and isinstance(value, list):
         return [_fitted(each, shape.member) for each in value]
+    if kind == "map" and isinstance(value, list):  # tags, which some services take by their keys
+        return {each["Key"]: each["Value"] for each in value}
     if kind == "map" and isinstance(value, dict):
         return {name: _fitted(each, shape.value) for name, each in value.items()}
     return _converted(value, kind)

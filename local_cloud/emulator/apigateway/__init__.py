@@ -5,13 +5,16 @@ from typing import Any
 
 from local_cloud.emulator.apigateway import (
     access_log,
+    addresses,
     api_keys,
     authorization,
     errors,
     integration,
     mock_integration,
+    resource_policy,
     response_stream,
     rest_call,
+    web_acl,
 )
 from local_cloud.emulator.apigateway.rest_call import RestCall
 from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
@@ -34,8 +37,9 @@ _LOG_ROLE_ACTIONS = (
 
 
 async def _answer(call: RestCall, proceed: Callable[[], Awaitable[ministack.Answer]]) -> ministack.Answer:
-    error = _error(call) if call.stage else None
-    answer = errors.refuse(call, error) if error else await proceed()
+    refused = resource_policy.refuse_wrong_door(call) or (web_acl.refusal(call) if call.stage else None)
+    error = _error(call) if call.stage and not refused else None
+    answer = refused or (errors.refuse(call, error) if error else await proceed())
     answer[1].setdefault("x-amzn-requestid", call.request_id)
     call.status = answer[0]
     if call.stream:
@@ -110,7 +114,13 @@ def _check_method(properties: dict[str, Any]) -> None:
     mock_integration.check_method(properties)
 
 
+def _complete_api(api_id: str, properties: dict[str, Any]) -> None:
+    api_keys.complete_api(api_id, properties)
+    resource_policy.complete_api(api_id, properties)
+
+
 def install() -> None:
+    addresses.install()
     rest_call.answer_calls_with(_answer)
     rest_call.keep_escaped_slashes()
     rest_call.share_one_request_id()
@@ -119,7 +129,9 @@ def install() -> None:
     integration.install()
     mock_integration.install()
     api_keys.install()
-    extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api, complete=api_keys.complete_api)
+    resource_policy.install()
+    web_acl.install()
+    extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api, complete=_complete_api)
     extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
     extend_resource_type("AWS::ApiGateway::Authorizer", check=api_keys.check_authorizer)
     extend_resource_type("AWS::ApiGateway::Method", check=_check_method, complete=response_stream.complete_method)

@@ -20,7 +20,7 @@ _VALUES: dict[str, Callable[[RestCall], Any]] = {
     "httpMethod": lambda call: call.method,
     "identity.apiKeyId": lambda call: call.api_key.get("apiKeyId"),
     "identity.caller": lambda call: call.identity.get("caller"),
-    "identity.sourceIp": lambda _: "127.0.0.1",
+    "identity.sourceIp": lambda call: call.source_ip,
     "integration.responseTransferMode": lambda call: call.transfer_mode,
     "integration.timeToAllHeaders": lambda call: call.milliseconds_to_headers,
     "integration.timeToFirstContent": lambda call: call.milliseconds_to_content,

@@ -21,7 +21,16 @@ _gateway = ministack.internals(
 _signatures = ministack.internals(
     "ministack.core.sigv4", "foreign_authorization_failure", "parse_header_signature", "parse_query_signature"
 )
-_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError")
+_evaluator = ministack.internals(
+    "ministack.core.iam_evaluator",
+    "AuthError",
+    "authenticate",
+    "find_iam_access_key_account",
+    "resolve_caller_identity",
+    "resolve_principal",
+)
+
+_responses = ministack.internals("ministack.core.responses", "_account_from_sts_session")
 
 _IDENTITY_FIELDS = ("accessKey", "accountId", "caller", "user", "userArn", "principalOrgId")
 
@@ -107,6 +116,18 @@ def _build_event(original: Any, *args: Any, **named: Any) -> dict[str, Any]:
     return event
 
 
+def _in_own_account(original: Any, access_key_id: str, *rest: Any) -> Any:
+    """Look for a caller of an API in the account of its key, which may be another than the API's."""
+    owner = _evaluator.find_iam_access_key_account(access_key_id) or _responses._account_from_sts_session(access_key_id)
+    if current_call() is None or owner is None:
+        return original(access_key_id, *rest)
+    with ministack.scope(owner, ministack.region()):
+        return original(access_key_id, *((owner, *rest[1:]) if rest else ()))
+
+
 def install() -> None:
+    _evaluator.authenticate = functools.partial(_in_own_account, _evaluator.authenticate)
+    _evaluator.resolve_caller_identity = functools.partial(_in_own_account, _evaluator.resolve_caller_identity)
+    _evaluator.resolve_principal = functools.partial(_in_own_account, _evaluator.resolve_principal)
     _app._enforce_execute_api = functools.partial(_enforce, _app._enforce_execute_api)
     _gateway._build_lambda_event_v1 = functools.partial(_build_event, _gateway._build_lambda_event_v1)

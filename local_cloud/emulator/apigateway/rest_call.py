@@ -6,17 +6,21 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, unquote
 
+from local_cloud.callers import SOURCE_HEADER
+from local_cloud.emulator.apigateway.addresses import address_of
 from local_cloud.emulator.core import ministack
 
-_app = ministack.internals("ministack.app", "_handle_execute_api_request", "_parse_execute_api_url")
+_app = ministack.internals("ministack.app", "_handle_execute_api_request")
+_evaluator = ministack.internals("ministack.core.iam_evaluator", "pin_request_origin")
 _gateway = ministack.internals(
     "ministack.services.apigateway_v1",
     "_match_resource_tree",
     "_media_type_matches",
-    "_rest_apis.all_items",
+    "_rest_apis",
     "_stages_v1",
     "new_uuid",
 )
@@ -27,7 +31,10 @@ _ESCAPED_SLASH = "\ue000"
 
 @dataclass
 class RestCall:
-    """A request to a REST API and what is known of it until its answer."""
+    """A request to a REST API and what is known of it until its answer.
+
+    vpc_endpoint: the endpoint that it came through; empty = none.
+    """
 
     api_id: str
     stage_name: str
@@ -39,6 +46,8 @@ class RestCall:
     is_text: bool
     account: str
     region: str
+    vpc_endpoint: str = ""
+    source_ip: str = "127.0.0.1"
     started: float = field(default_factory=time.time)
     request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     resource_path: str = ""
@@ -79,37 +88,37 @@ def answer_calls_with(
 
     async def handle(host: str, path: str, method: str, headers: Any, body: bytes, query: Any, **raw: Any) -> Any:
         path = _with_escaped_slashes(path, raw.get("raw_path") or "")
-        parsed = _app._parse_execute_api_url(host, path)
-        owner = _owner_of_api(parsed[0]) if parsed else None
-        if owner is None:
+        found = address_of(host, path, headers)
+        if found is None:
             return await original(host, path, method, headers, body, query, **raw)
-        # The source address comes from the connection, never from a header of the client.
-        headers["x-forwarded-for"] = "127.0.0.1"
+        # The source address comes from the connection, or from a header that only this cloud knows.
+        source_ip = str(ip_address(headers.pop(SOURCE_HEADER, "127.0.0.1")))
+        headers["x-forwarded-for"] = source_ip
+        _evaluator.pin_request_origin(source_ip, True)
         call = RestCall(
-            parsed[0],
-            parsed[1],
+            found.api_id,
+            found.stage_name,
             method,
-            parsed[2],
+            found.path,
             headers,
             query,
             len(body),
-            _is_text(body) or _is_binary(parsed[0], headers, owner),
-            *owner,
+            _is_text(body) or _is_binary(found.api_id, headers, found.owner),
+            *found.owner,
+            found.vpc_endpoint,
+            source_ip,
         )
         token = _current.set(call)
         try:
             # An unsigned request names no account; it belongs to the account of the API.
-            with ministack.scope(*owner):
-                return await answer(call, lambda: original(host, path, method, headers, body, query, **raw))
+            with ministack.scope(*found.owner):
+                return await answer(
+                    call, lambda: original("127.0.0.1", found.own_path, method, headers, body, query, **raw)
+                )
         finally:
             _current.reset(token)
 
     _app._handle_execute_api_request = handle
-
-
-def _owner_of_api(api_id: str) -> tuple[str, str] | None:
-    """The account and the region of a REST API."""
-    return next((key[:2] for key, _ in _gateway._rest_apis.all_items() if key[2] == api_id), None)
 
 
 def _is_text(body: bytes) -> bool:

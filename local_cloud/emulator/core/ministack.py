@@ -48,6 +48,7 @@ def internals(module: str, *names: str) -> Any:
 
 _app = internals("ministack.app", "_handle_post_body_shortcuts", "_resolve_port", "app", "formatdate")
 _http1 = internals("hypercorn.protocol.h11", "H11Protocol._check_protocol")
+_streams = internals("hypercorn.protocol.http_stream", "HTTPStream.app_send", "StreamClosed")
 _connections = internals("hypercorn.asyncio.tcp_server", "TCPServer._read_data")
 _concurrency = internals("ministack.core.concurrency", "esm_wake", "run_reentrant", "spawn_background")
 _responses = internals(
@@ -120,8 +121,27 @@ def _close_with_clients() -> None:
     _connections.TCPServer._read_data = read_data
 
 
+UNREACHABLE: Answer = (503, {"x-slipway-unreachable": "true"}, b"")  # closes the connection, without an answer
+
+
+def _close_what_is_unreachable() -> None:
+    """Close the connection of a request that is answered by UNREACHABLE: its caller has no way to the service."""
+    send = _streams.HTTPStream.app_send
+
+    async def app_send(self: Any, message: Any) -> None:
+        starts = message is not None and message["type"] == "http.response.start"
+        if starts and any(name.lower() == b"x-slipway-unreachable" for name, _ in message["headers"]):
+            self.closed = self.is_cut = True
+            await self.send(_streams.StreamClosed(stream_id=self.stream_id))
+        elif not getattr(self, "is_cut", False):
+            await send(self, message)
+
+    _streams.HTTPStream.app_send = app_send
+
+
 _stay_with_http1()
 _close_with_clients()
+_close_what_is_unreachable()
 
 
 def own_endpoint_url() -> str:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from local_cloud.emulator.core import clock, ministack
-from local_cloud.emulator.ec2 import faults, network, sleepers
+from local_cloud.emulator.ec2 import faults, sleepers
 from local_cloud.emulator.ec2.launch import Launch
 from local_cloud.emulator.ec2.metadata import MetadataService
 from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.services import iam
+from local_cloud.emulator.vpc import network
 from local_cloud.interpreters.start import command
 from local_cloud.machine import clock as machine_clock
 from local_cloud.machine import commands, python
@@ -40,6 +41,7 @@ class Ec2Instance:
     def __init__(self, record: dict[str, Any], launch: Launch) -> None:
         self.record, self.launch = record, launch
         self.id: str = record["InstanceId"]
+        self.is_decrypted = True  # otherwise EC2 undoes a start, because its starter may not use the volume's key
         self._is_booted = False
         self._model_port = 0
         self._has_news = threading.Event()
@@ -67,7 +69,13 @@ class Ec2Instance:
         """Whether the SSM agent runs and may talk to Systems Manager."""
         role = self.launch.role_arn
         may = role is not None and all(iam.role_may(role, action, "*") for action in _AGENT_ACTIONS)
-        return self.state == "running" and self._is_booted and self._reaches_aws and may
+        reaches = all(self._place.way_to(service)[0] for service in ("ssm", "ssmmessages"))
+        return self.state == "running" and self._is_booted and reaches and may
+
+    @property
+    def _place(self) -> network.Place:
+        launch = self.launch
+        return network.Place((launch.subnet_id,), tuple(launch.group_ids), launch.has_public_address)
 
     @property
     def _reaches_aws(self) -> bool:
@@ -155,9 +163,14 @@ class Ec2Instance:
         with self._lock:
             if self.state != "pending":
                 return
+            if not self.is_decrypted:
+                self._become("stopped")
+                return
             failing = faults.take("command_fails")
             commands.install(self.disk, failing.command if failing else "")
-            self._metadata = MetadataService(self.record, self.launch.metadata_options, self.launch.role_arn)
+            self._metadata = MetadataService(
+                self.record, self.launch.metadata_options, self.launch.role_arn, self._place
+            )
             self._model_port = _free_port()
             hangs = faults.take("boot_hangs")
             # The pipe is never written: its end tells the machine that the emulator is gone, even after a kill -9.

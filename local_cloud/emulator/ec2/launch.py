@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_cloud.emulator.core import ministack
-from local_cloud.emulator.ec2 import network
 from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.services import iam
+from local_cloud.emulator.vpc import network
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",
@@ -202,6 +202,7 @@ def _volume(mappings: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "Size": size,
         "VolumeType": volume.get("VolumeType", "gp3"),
+        "KmsKeyId": volume.get("KmsKeyId"),
         "Encrypted": str(volume.get("Encrypted", False)).lower() == "true",
         "DeleteOnTermination": str(volume.get("DeleteOnTermination", True)).lower() == "true",
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.services import iam
+from local_cloud.emulator.vpc import network, reach
 
 _LONGEST_TOKEN_SECONDS = 21_600
 _CREDENTIALS_LAST = timedelta(hours=6)
@@ -20,10 +21,12 @@ class MetadataService(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, record: dict[str, Any], options: dict[str, Any], role_arn: str | None) -> None:
+    def __init__(
+        self, record: dict[str, Any], options: dict[str, Any], role_arn: str | None, place: network.Place
+    ) -> None:
         """options: the MetadataOptions of the launch."""
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.record, self.role_arn = record, role_arn
+        self.record, self.role_arn, self.place = record, role_arn, place
         self.is_on = options.get("HttpEndpoint", "enabled") == "enabled"
         # Amazon Linux 2023 demands tokens unless the launch says otherwise.
         self.needs_token = options.get("HttpTokens", "required") == "required"
@@ -70,6 +73,7 @@ class MetadataService(ThreadingHTTPServer):
         assert self.role_arn
         with ministack.scope(self.account, self.region):
             session = iam.session_of_role(self.role_arn, self.record["InstanceId"])
+        reach.place_session(session, self.place)
         now = datetime.now(UTC)
         return json.dumps(
             {

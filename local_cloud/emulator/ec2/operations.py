@@ -6,10 +6,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from local_cloud.emulator.core import ministack
-from local_cloud.emulator.ec2 import faults, launch, network
+from local_cloud.emulator.ec2 import faults, launch
 from local_cloud.emulator.ec2 import instance as instances_of
 from local_cloud.emulator.ec2.instance import Ec2Instance, check_capacity
 from local_cloud.emulator.ec2.refusal import Ec2Error
+from local_cloud.emulator.kms.permission import CREATE_GRANT, FOR_AWS, caller_may
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",
@@ -160,10 +161,20 @@ def _authorizing_each(serve: Any) -> Any:
         for instance_id in others:
             if refusal := _refusal(action, _arn(instance_id), headers, query):
                 return refusal
+        if action == "ec2:StartInstances":
+            _look_for_keys(_ec2._parse_member_list(parameters, "InstanceId"), headers, query)
         answer: Answer = await serve(method, path, headers, body, query)
         return answer
 
     return handle
+
+
+def _look_for_keys(ids: list[str], headers: dict[str, str], query: dict[str, Any]) -> None:
+    """Note whether the caller may let EC2 decrypt the volumes of instances; EC2 refuses no start without it."""
+    access_key = _router.extract_access_key_id(headers, query)
+    for each in (instances[instance_id] for instance_id in ids if instance_id in instances):
+        key = each.launch.volume["KmsKeyId"]
+        each.is_decrypted = not key or caller_may(access_key, key, CREATE_GRANT, FOR_AWS)
 
 
 def _refusal(action: str, resource: str, headers: dict[str, str], query: dict[str, Any]) -> Answer | None:
@@ -238,10 +249,26 @@ def _default_volume_key(parameters: Parameters) -> Answer:
     return answer
 
 
+def _offer_every_type(parameters: Parameters) -> Answer:
+    """The answer to DescribeInstanceTypeOfferings by zone: each type that is asked for is in every zone."""
+    types = [each for name, (each, *_) in parameters.items() if name.startswith("Filter.1.Value.")]
+    offered = "".join(
+        f"<item><instanceType>{kind}</instanceType><locationType>availability-zone</locationType>"
+        f"<location>{ministack.region()}{zone}</location></item>"
+        for kind in types
+        for zone in "abc"  # MiniStack's zones
+    )
+    answer: Answer = _ec2._xml(
+        200,
+        "DescribeInstanceTypeOfferingsResponse",
+        f"<instanceTypeOfferingSet>{offered}</instanceTypeOfferingSet>",
+    )
+    return answer
+
+
 def install() -> None:
     launch.install()
     faults.install()
-    network.install()
     for name, operation in (
         ("RunInstances", _run_instances),
         ("StartInstances", _start_instances),
@@ -249,6 +276,7 @@ def install() -> None:
         ("TerminateInstances", _terminate_instances),
         ("RebootInstances", _reboot_instances),
         ("GetEbsDefaultKmsKeyId", _default_volume_key),
+        ("DescribeInstanceTypeOfferings", _offer_every_type),
     ):
         _ec2._ACTION_MAP[name] = _refusing(operation)
     _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])

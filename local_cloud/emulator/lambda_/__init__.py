@@ -1,6 +1,6 @@
 """Lambda: functions, their invocations and metrics, and the queues that feed them."""
 
-from local_cloud.emulator.lambda_ import event_sources, functions, invocations, metrics
+from local_cloud.emulator.lambda_ import concurrency, event_sources, functions, invocations, metrics
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
@@ -9,3 +9,4 @@ def install(emulator_only: tuple[str, ...]) -> None:
     invocations.install()
     metrics.install()
     event_sources.install()
+    concurrency.install()

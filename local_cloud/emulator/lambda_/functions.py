@@ -1,5 +1,6 @@
 """Functions: repairs where MiniStack differs from AWS, in runtimes, roles, logs and the processes of functions."""
 
+import json
 import os
 from typing import Any
 
@@ -14,14 +15,34 @@ _runtime = ministack.internals("ministack.core.lambda_runtime", "_PYTHON_WORKER_
 # The emulator runs all of them with its own interpreter.
 RUNTIMES = ("python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
+ISSUERS = "SLIPWAY_LOCAL_ISSUERS"  # ports on this machine by host
+
 # A killed emulator cannot end its children, so each function's process watches for its parent. All functions share the
 # cloud's clock; `datetime` keeps this machine's time, which signatures need.
+# A layer holds binaries for Lambda's Python and processor, so functions with one import the same packages from this
+# environment, and others can't import them. Only functions with a layer ask issuers of tokens. Those of user pools are
+# this cloud, without TLS.
 PROLOGUE = """
-def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
-    import mmap, os, struct, threading, time
+def _slipway_reach_issuers(issuers, port):
+    import http.client, socket
+    connect = http.client.HTTPSConnection.connect
+    def connect_here(connection):
+        is_user_pool = connection.host.startswith("cognito-idp.")
+        there = port if is_user_pool else issuers.get(connection.host)
+        if there:
+            connection._create_connection = lambda _, *rest: socket.create_connection(("127.0.0.1", there), *rest)
+        (http.client.HTTPConnection.connect if is_user_pool else connect)(connection)
+    http.client.HTTPSConnection.connect = connect_here
+
+def _slipway_prepare(parent, emulator_only, clock_file, started, speed, issuers, port):
+    import mmap, os, struct, sys, threading, time
     real_time, real_sleep = time.time, time.sleep
     for name in emulator_only:
         os.environ.pop(name, None)
+    if os.environ.pop("_LAMBDA_LAYERS_DIRS", ""):
+        _slipway_reach_issuers(issuers, port)
+    else:
+        sys.modules["jwt"] = sys.modules["cryptography"] = None
     def watch():
         while os.getppid() == parent:
             real_sleep(0.5)
@@ -39,7 +60,7 @@ def _slipway_prepare(parent, emulator_only, clock_file, started, speed):
             real_sleep(min(left / speed, 0.05))
     time.time, time.sleep = now, sleep
 
-_slipway_prepare({parent}, {emulator_only}, {clock_file!r}, {started}, {speed})
+_slipway_prepare({parent}, {emulator_only}, {clock_file!r}, {started}, {speed}, {issuers}, {port})
 """
 
 
@@ -54,7 +75,9 @@ def function_allows(service: str, function_arn: str, source_arn: str) -> bool:
     record, config, _ = _lambda._get_func_record_for_ref(function_arn)
     if not record:
         return True  # a missing function is reported by the invocation itself
-    return iam.policy_allows(record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], source_arn)
+    return iam.policy_allows(
+        record["policy"], service, "lambda:InvokeFunction", config["FunctionArn"], {"aws:sourcearn": source_arn}
+    )
 
 
 def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
@@ -64,6 +87,8 @@ def _prepare_processes(emulator_only: tuple[str, ...]) -> None:
         clock_file=str(clock.file),
         started=clock.STARTED,
         speed=clock.SPEED,
+        issuers=json.loads(os.environ.get(ISSUERS, "{}")),
+        port=ministack.own_endpoint_url().rpartition(":")[2],
     )
     _runtime._PYTHON_WORKER_SCRIPT = prologue + _runtime._PYTHON_WORKER_SCRIPT
     streaming.install(prologue)

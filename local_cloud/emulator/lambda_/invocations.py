@@ -9,7 +9,11 @@ from local_cloud.emulator.core import ministack
 from local_cloud.emulator.lambda_.streaming import StreamingWorker
 
 _lambda = ministack.internals("ministack.services.lambda_svc", "_xray_trace_id_for_invocation", "invalidate_worker")
-_runtime = ministack.internals("ministack.core.lambda_runtime", "Worker.invoke", "kill_workers")
+_runtime = ministack.internals(
+    "ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "Worker.invoke", "kill_workers"
+)
+
+_RAISED = '{"status": "error", "error": str(e), "trace": traceback.format_exc()}'
 
 _workers: dict[str, Any] = {}
 _last_in_service: set[Any] = set()  # busy workers of changed functions, until their invocation ends
@@ -49,8 +53,17 @@ def _let_invocations_end() -> None:
     _runtime.kill_workers, _lambda.invalidate_worker = kill_idle, invalidate_idle
 
 
+def _keep_processes_after_exceptions() -> None:
+    """Let a process live on after its handler has raised an exception, as AWS does. MiniStack would end it."""
+    script = _runtime._PYTHON_WORKER_SCRIPT
+    assert script.count(_RAISED) == 1
+    answered = _RAISED.replace('"status": "error"', '"status": "ok", "raised": True')
+    _runtime._PYTHON_WORKER_SCRIPT = script.replace(_RAISED, answered)
+
+
 def install() -> None:
     _let_invocations_end()
+    _keep_processes_after_exceptions()
     ministack.register_view("/_slipway/invocations", lambda: {"running": len(_workers)})
     # Every invocation needs a trace id, as on AWS: the SDK sends it with each call that the function makes.
     given = _lambda._xray_trace_id_for_invocation
@@ -67,7 +80,7 @@ def _track_invocations_of(kind: Any) -> None:
         try:
             result: dict[str, Any] = invoke(worker, *args, **named)
             _thread.failing = None
-            return result
+            return result | {"status": "error"} if result.get("raised") else result
         finally:
             del _workers[named["trace_id"]]
             if worker in _last_in_service:

@@ -6,7 +6,11 @@ from typing import Any
 from local_cloud.emulator.core import clock
 from local_cloud.emulator.core.lifecycle import Lifecycle
 from local_cloud.emulator.sagemaker.asynchronous.queue import AsyncQueue
-from local_cloud.emulator.sagemaker.containers.execution_role import demand_permission_to_publish
+from local_cloud.emulator.sagemaker.containers.execution_role import (
+    demand_permission_on_results,
+    demand_permission_on_volumes,
+    demand_permission_to_publish,
+)
 from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.preparation import DEFAULT_STARTUP_SECONDS, prepare
@@ -200,6 +204,8 @@ class Endpoint(Lifecycle):
         variant = config["ProductionVariants"][0]
         asynchronous = config.get("AsyncInferenceConfig") or {}
         demand_permission_to_publish(model["ExecutionRoleArn"], asynchronous)
+        demand_permission_on_results(model["ExecutionRoleArn"], asynchronous)
+        demand_permission_on_volumes(model["ExecutionRoleArn"], config)
         startup_seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", DEFAULT_STARTUP_SECONDS)
         spec = prepare(
             model,

@@ -22,10 +22,11 @@ from local_cloud.emulator.sagemaker.containers.call import (
 from local_cloud.emulator.sagemaker.containers.instance import EndpointInstance
 from local_cloud.emulator.sagemaker.containers.instance_group import InstanceGroup
 from local_cloud.emulator.sagemaker.containers.metrics import count_invocation
+from local_cloud.emulator.sagemaker.data_capture import capture
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.requests.async_invocation import accept_invocation
 from local_cloud.emulator.sagemaker.requests.validation import InvalidRequestError
-from local_cloud.emulator.sagemaker.store import arn_of, endpoints
+from local_cloud.emulator.sagemaker.store import arn_of, endpoints, find_endpoint_config
 from local_cloud.emulator.services import iam
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
@@ -134,6 +135,9 @@ def _forward(
     count_invocation(group.spec, answer.status, time.monotonic() - started)
     if not answer.is_success:
         return _model_error(group, answer)
+    if captured := find_endpoint_config(group.spec.config).get("DataCaptureConfig"):
+        given = (headers.get("content-type") or "application/octet-stream", body)
+        capture(captured, group.spec, given, (answer.content_type, answer.body))
     return (
         200,
         {"Content-Type": answer.content_type, "x-Amzn-Invoked-Production-Variant": group.spec.variant},

@@ -14,6 +14,7 @@ from local_cloud.emulator.core import ministack
 _dynamodb = ministack.internals(
     "ministack.services.dynamodb",
     "_execute_transaction",
+    "_sse_description_from_spec",
     "_tables",
     "_tags.pop",
     "_transact_write_items",
@@ -39,7 +40,11 @@ def _compare_transactions_as_sent() -> None:
     _dynamodb._execute_transaction = _as_sent(_dynamodb._execute_transaction)
 
 
-def _set_time_to_live(name: str, properties: dict[str, Any]) -> None:
+def _complete(name: str, properties: dict[str, Any]) -> None:
+    """Set the key and the time to live, which MiniStack leaves out."""
+    encryption = properties.get("SSESpecification") or {}
+    given = _dynamodb._sse_description_from_spec(encryption) if encryption.get("SSEEnabled") else None
+    _dynamodb._tables[name]["SSEDescription"] = given
     if specification := properties.get("TimeToLiveSpecification"):
         _dynamodb._update_ttl({"TableName": name, "TimeToLiveSpecification": specification})
 
@@ -61,7 +66,7 @@ def install() -> None:
     replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
     extend_resource_type(
         "AWS::DynamoDB::Table",
-        complete=_set_time_to_live,
+        complete=_complete,
         check_delete=_refuse_protected,
         forget=_forget_tags,
     )

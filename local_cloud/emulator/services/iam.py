@@ -7,11 +7,11 @@ import re
 from contextvars import ContextVar
 from typing import Any
 
-from local_cloud.emulator.cloudformation.resource_types import generate_unique_names
+from local_cloud.emulator.cloudformation.resource_types import extend_resource_type, generate_unique_names
 from local_cloud.emulator.core import ministack
 
 _app = ministack.internals("ministack.app", "pin_request_origin")
-_iam = ministack.internals("ministack.services.iam", "_roles.get_scoped")
+_iam = ministack.internals("ministack.services.iam", "_policy_exists", "_roles.get_scoped")
 _iam_actions = ministack.internals("ministack.core.iam_actions", "access_denied_response")
 _iam_evaluator = ministack.internals(
     "ministack.core.iam_evaluator",
@@ -20,7 +20,9 @@ _iam_evaluator = ministack.internals(
     "_conditions_met",
     "_fnmatch_compile",
     "_gather_role_policies",
+    "_permissions_boundary",
     "_request_origin",
+    "combine_resource_policy",
     "enforce",
     "evaluate",
     "evaluate_resource_policy",
@@ -71,10 +73,28 @@ def _context_of_service(service: str, action: str, resource: str, conditions: di
     )
 
 
-def policy_allows(policy: Any, service: str, action: str, resource: str, source_arn: str) -> bool:
-    """Whether a resource's policy lets a service such as "events.amazonaws.com" act on it for this source."""
-    context = _context_of_service(service, action, resource, _own_account() | {"aws:sourcearn": source_arn})
+def policy_allows(policy: Any, service: str, action: str, resource: str, conditions: dict[str, str]) -> bool:
+    """Whether a resource's policy lets a service such as "events.amazonaws.com" act on it.
+
+    conditions: the condition keys that the service sends beside aws:SourceAccount, in lower case.
+    """
+    context = _context_of_service(service, action, resource, _own_account() | conditions)
     return bool(_iam_evaluator.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
+
+
+def endpoint_allows(policy: Any, caller: str, action: str, resource: str) -> bool:
+    """Whether a VPC endpoint's policy lets a role's session do the action; without a policy it lets everything."""
+    if not policy:
+        return True
+    context = _iam_evaluator.EvalContext(
+        principal_arn=caller,
+        principal_type="AssumedRole",
+        principal_account=caller.split(":")[4],
+        action=action,
+        resource_arn=resource,
+        region=ministack.region(),
+    )
+    return bool(_iam_evaluator.evaluate_resource_policy(policy, context).decision == "Allow")
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -82,7 +102,20 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def role_may(role_arn: str, action: str, resource: str) -> bool:
-    """Whether the role's policies allow the action on the resource."""
+    """Whether the role's policies and its permissions boundary allow the action on the resource."""
+    return bool(_decision(*_context_of_role(role_arn, action, resource, {})).decision == "Allow")
+
+
+def role_may_use_key(role_arn: str, action: str, key_arn: str, key_policy: str, conditions: dict[str, str]) -> bool:
+    """Whether a role's policies and the key's allow the action, with these condition keys in lower case."""
+    context, account = _context_of_role(role_arn, action, key_arn, conditions)
+    combined = _iam_evaluator.combine_resource_policy(
+        _decision(context, account), context, key_policy, account, required=True
+    )
+    return bool(combined.decision == "Allow")
+
+
+def _context_of_role(role_arn: str, action: str, resource: str, conditions: dict[str, str]) -> tuple[Any, str]:
     account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
     context = _iam_evaluator.EvalContext(
         principal_arn=f"arn:aws:sts::{account}:assumed-role/{role_name}/SageMaker",
@@ -91,9 +124,16 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
         action=action,
         resource_arn=resource,
         region=ministack.region(),
+        service_context=conditions,
     )
+    return context, account
+
+
+def _decision(context: Any, account: str) -> Any:
+    role_name = context.principal_arn.split("/")[1]
     policies = _iam_evaluator._gather_role_policies(role_name, account)
-    return bool(_iam_evaluator.evaluate(context, policies).decision == "Allow")
+    limits = _iam_evaluator._permissions_boundary(_iam._roles, role_name, account)
+    return _iam_evaluator.evaluate(context, policies, *limits)
 
 
 def denial(headers: dict[str, str], service: str, action: str, resource: str) -> ministack.Answer | None:
@@ -161,12 +201,23 @@ def _let_wildcards_match_line_feeds() -> None:
     _iam_evaluator._fnmatch_compile = compiled
 
 
+def _demand_boundary(properties: dict[str, Any]) -> None:
+    arn = properties.get("PermissionsBoundary")
+    if arn and not _iam._policy_exists(arn):
+        raise ValueError(f"Scope ARN: {arn} does not exist or is not attachable.")
+
+
+def _set_boundary(name: str, properties: dict[str, Any]) -> None:
+    _iam._roles[name]["PermissionsBoundary"] = properties.get("PermissionsBoundary")
+
+
 def install() -> None:
     _treat_loopback_as_tls()
     _let_wildcards_match_line_feeds()
     # IAM is global: stacks of the same name in two regions must not share roles and policies.
     for name in ("InstanceProfile", "Role"):
         generate_unique_names(f"AWS::IAM::{name}")
+    extend_resource_type("AWS::IAM::Role", check=_demand_boundary, complete=_set_boundary)
 
 
 def _treat_loopback_as_tls() -> None:

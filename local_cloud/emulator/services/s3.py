@@ -1,4 +1,4 @@
-"""S3: full buckets are kept, a missing object is a 403 without permission to list, and versions support ranges."""
+"""S3: full buckets stay, a missing object is a 403 without permission to list, versions have ranges, AWS has a key."""
 
 import re
 from typing import Any
@@ -13,11 +13,13 @@ _iam_evaluator = ministack.internals("ministack.core.iam_evaluator", "AuthError"
 _router = ministack.internals("ministack.core.router", "extract_access_key_id")
 _s3 = ministack.internals(
     "ministack.services.s3",
+    "_bucket_encryption.get",
     "_bucket_has_versions",
     "_bucket_tags",
     "_buckets.get",
     "_parse_range",
     "_range_error_xml",
+    "_resolve_sse_write_headers",
     "_xml_body",
 )
 
@@ -78,7 +80,18 @@ def _refusal_to_list(bucket: str, headers: dict[str, str], query: dict[str, Any]
     return refusal
 
 
-def _set_tags(bucket: str, properties: dict[str, Any]) -> None:
+def _complete(bucket: str, properties: dict[str, Any]) -> None:
+    """Set the tags and the default encryption, which MiniStack leaves out."""
+    rules = (properties.get("BucketEncryption") or {}).get("ServerSideEncryptionConfiguration", [])
+    members = [(each["ServerSideEncryptionByDefault"], each.get("BucketKeyEnabled", False)) for each in rules]
+    written = "".join(
+        f"<Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>{default['SSEAlgorithm']}</SSEAlgorithm>"
+        f"<KMSMasterKeyID>{default.get('KMSMasterKeyID', '')}</KMSMasterKeyID></ApplyServerSideEncryptionByDefault>"
+        f"<BucketKeyEnabled>{str(has_bucket_key).lower()}</BucketKeyEnabled></Rule>"
+        for default, has_bucket_key in members
+    )
+    whole = f"<ServerSideEncryptionConfiguration>{written}</ServerSideEncryptionConfiguration>"
+    _s3._bucket_encryption[bucket] = whole if written else None
     _s3._bucket_tags[bucket] = {tag["Key"]: tag["Value"] for tag in properties.get("Tags") or []}
 
 
@@ -89,8 +102,22 @@ def _refuse_full(bucket: str) -> None:
         )
 
 
+def _encrypt_by_aws() -> None:
+    """Take `aws:kms` without a key, as the CDK's bootstrap bucket does: everybody in the account may use AWS's key."""
+    original = _s3._resolve_sse_write_headers
+    algorithm = "x-amz-server-side-encryption"
+
+    def resolve(headers: dict[str, str], bucket: str) -> Any:
+        if headers.get(algorithm) == "aws:kms" and not headers.get(f"{algorithm}-aws-kms-key-id"):
+            return {algorithm: "aws:kms"}, None
+        return original(headers, bucket)
+
+    _s3._resolve_sse_write_headers = resolve
+
+
 def install() -> None:
+    _encrypt_by_aws()
     _hide_missing_objects()
     _cut_versions()
     tag_with_stack("AWS::S3::Bucket")
-    extend_resource_type("AWS::S3::Bucket", complete=_set_tags, check_delete=_refuse_full)
+    extend_resource_type("AWS::S3::Bucket", complete=_complete, check_delete=_refuse_full)

@@ -17,6 +17,7 @@ from local_cloud.template_checks.emulated_properties import DATA, findings
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.stacks import small_stacks
 from support.stacks.asynchronous_endpoints import model_resources
+from support.stacks.boundaries import make_boundary
 from support.stacks.component_endpoints import adapter, alarm, component, endpoint_resources, scalable_target
 from support.stacks.deployed_stacks import edited, ended, update
 from support.stacks.small_stacks import create, resource
@@ -50,8 +51,26 @@ def reads(
 ) -> dict[str, set[str]]:
     """The properties that are read while stacks, which together use every property, are created, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
+    make_boundary(cloud)
+    s3 = cloud.client("s3", region=REGION)
+    s3.create_bucket(Bucket="example-weights")  # of `private-network`
+    s3.put_object(Bucket="example-weights", Key="models/qwen3-0.6b/config.json", Body=b"{}")
     clients = dict[str, ApiClient]()
-    for name in ("async", "canary", "gpt2-ec2", "gpt4all-j", "rolling", "scaled", "with-api-key"):
+    for name in (
+        "async",
+        "canary",
+        "customer-keys",
+        "front-door",
+        "governed",
+        "gpt2-ec2",
+        "gpt4all-j",
+        "private",
+        "private-network",
+        "rolling",
+        "scaled",
+        "with-api-key",
+        "with-user-pool",
+    ):
         client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
         if name == "async":  # the locations of outputs and failures are read only when some are written

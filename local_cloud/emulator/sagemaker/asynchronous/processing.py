@@ -80,7 +80,7 @@ def _answer(invocation: AsyncInvocation, spec: ContainerSpec, instance: Endpoint
 
 def _store(invocation: AsyncInvocation, spec: ContainerSpec, answer: ContainerAnswer) -> None:
     try:
-        write_object(spec.role_arn, invocation.output_location, answer)
+        write_object(spec.role_arn, invocation.output_location, answer, invocation.key)
     except ClientError as error:
         count_async_event(spec, "ResponseUploadFailures")
         raise _InvocationFailedError(f"Unable to upload {invocation.output_location}: {_text_of(error)}") from error
@@ -90,7 +90,7 @@ def _fail(invocation: AsyncInvocation, spec: ContainerSpec, failed: _InvocationF
     count_async_event(spec, "InvocationFailures")
     if invocation.failure_location:
         try:
-            write_object(spec.role_arn, invocation.failure_location, failed.answer)
+            write_object(spec.role_arn, invocation.failure_location, failed.answer, invocation.key)
         except ClientError:
             count_async_event(spec, "ResponseUploadFailures")
     _notify(invocation, spec, failed.answer, failed.reason)

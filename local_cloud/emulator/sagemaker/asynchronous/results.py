@@ -22,10 +22,13 @@ def read_object(role_arn: str, location: str) -> bytes:
     return content
 
 
-def write_object(role_arn: str, location: str, answer: ContainerAnswer) -> None:
-    """Write an object to an s3:// location. Raises botocore's ClientError."""
+def write_object(role_arn: str, location: str, answer: ContainerAnswer, key_arn: str | None) -> None:
+    """Write an object to an s3:// location. key_arn: None = the bucket's own key. Raises botocore's ClientError."""
     bucket, key = _parts(location)
-    _client("s3", role_arn).put_object(Bucket=bucket, Key=key, Body=answer.body, ContentType=answer.content_type)
+    encryption = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key_arn} if key_arn else {}
+    _client("s3", role_arn).put_object(
+        Bucket=bucket, Key=key, Body=answer.body, ContentType=answer.content_type, **encryption
+    )
 
 
 def notify(role_arn: str, invocation: AsyncInvocation, answer: ContainerAnswer, failure: str | None) -> None:

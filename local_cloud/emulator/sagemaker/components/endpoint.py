@@ -6,6 +6,7 @@ from typing import Any
 from local_cloud.emulator.core.lifecycle import Lifecycle
 from local_cloud.emulator.sagemaker.components.component import Component
 from local_cloud.emulator.sagemaker.components.fleet import Fleet, NoRoomError
+from local_cloud.emulator.sagemaker.containers.execution_role import demand_permission_on_volumes
 from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.sagemaker.requests.validation import instance_types
 
@@ -53,8 +54,9 @@ class ComponentEndpoint(Lifecycle):
 
     def _start(self) -> None:
         try:
+            demand_permission_on_volumes(self.config["ExecutionRoleArn"], self.config)
             self.fleet.start(int(self.variant["InitialInstanceCount"]))
-        except NoRoomError as error:
+        except (NoRoomError, ContainerStartError) as error:
             self._enter("Failed", str(error))
         else:
             self._enter("InService")
@@ -64,6 +66,7 @@ class ComponentEndpoint(Lifecycle):
         stays = instance_types(new) == instance_types(old)
         fleet, moved = self.fleet if stays else Fleet(new), list[Component]()
         try:
+            demand_permission_on_volumes(config["ExecutionRoleArn"], config)
             if stays:
                 fleet.follow(new)
                 fleet.start_least()

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from local_cloud.emulator.kms.permission import CREATE_GRANT, FOR_AWS, KEY_ACTIONS, role_may
 from local_cloud.emulator.sagemaker.containers.instance import ContainerStartError
 from local_cloud.emulator.services import iam
 
@@ -39,3 +40,17 @@ def demand_permission_to_publish(role_arn: str, asynchronous: dict[str, Any]) ->
                 'relationship policy allows the action "sts:AssumeRole" for the service principal '
                 f'"sagemaker.amazonaws.com", and has "sns:Publish" permissions for topic "{topic}".'
             )
+
+
+def demand_permission_on_volumes(role_arn: str, config: dict[str, Any]) -> None:
+    """Raise ContainerStartError unless the role may let SageMaker use the key of a configuration's volumes."""
+    key = config.get("KmsKeyId")
+    if key and not role_may(role_arn, key, CREATE_GRANT, FOR_AWS):
+        raise ContainerStartError(f"The role '{role_arn}' may not create a grant on the key '{key}' of the volumes.")
+
+
+def demand_permission_on_results(role_arn: str, asynchronous: dict[str, Any]) -> None:
+    """Raise ContainerStartError unless the role may use the key of an AsyncInferenceConfig's results."""
+    key = asynchronous.get("OutputConfig", {}).get("KmsKeyId")
+    if key and not role_may(role_arn, key, KEY_ACTIONS, {}):
+        raise ContainerStartError(f"The role '{role_arn}' may not use the key '{key}' of the results.")

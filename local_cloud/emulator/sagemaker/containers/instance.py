@@ -14,6 +14,8 @@ from pathlib import Path
 from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.sagemaker.containers.log import ContainerLog
 from local_cloud.emulator.services import iam
+from local_cloud.emulator.vpc import reach
+from local_cloud.emulator.vpc.network import Place
 from local_cloud.interpreters.start import command
 
 _EXITS_BEFORE_GIVING_UP = 3
@@ -46,6 +48,8 @@ class ContainerSpec:
     component: str = ""
     # Where the adapters of the component are.
     adapters_folder: Path | None = None
+    # The network of the container; None = SageMaker's own, from which all is reached.
+    place: Place | None = None
 
     @property
     def log_group(self) -> str:
@@ -168,8 +172,14 @@ class EndpointInstance:
             own["SLIPWAY_LOCAL_MODEL_DIR"] = str(self._spec.model_folder)
         if self._spec.adapters_folder:
             own["SLIPWAY_LOCAL_ADAPTERS"] = str(self._spec.adapters_folder)
-        # The container itself calls AWS as the execution role.
-        own |= iam.session_of_role(self._spec.role_arn)
+        # The container itself calls AWS as the execution role, through its network.
+        place = self._spec.place
+        session = iam.session_of_role(self._spec.role_arn, f"SageMaker-{self.id}" if place else "SageMaker")
+        if place:
+            reach.place_session(session, place)
+            if not place.reaches_internet:
+                own["SLIPWAY_LOCAL_NO_INTERNET"] = "true"
+        own |= session
         return own | self._spec.environment | {"SAGEMAKER_BIND_TO_PORT": str(self.port)}
 
 

@@ -39,6 +39,7 @@ class AsyncInvocation:
     input_location: str | None
     inline_body: bytes
     output_location: str
+    key: str | None
     failure_location: str | None
     notifications: dict[str, Any]
     received_at: float
@@ -62,6 +63,7 @@ def accept_invocation(endpoint: str, config: dict[str, Any], headers: dict[str, 
         input_location=input_location,
         inline_body=body,
         output_location=output_location(output["S3OutputPath"], extension or "", filename or f"{unique}.out"),
+        key=output.get("KmsKeyId"),
         failure_location=(
             f"{output['S3FailurePath'].rstrip('/')}/{unique}-error.out" if output.get("S3FailurePath") else None
         ),

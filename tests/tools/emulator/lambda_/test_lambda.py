@@ -1,11 +1,13 @@
 """The local Lambda does what AWS does: refusals of roles, runtimes and event sources, logs, changes of functions."""
 
 import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
@@ -105,3 +107,33 @@ def handler(event, context):
         assert ask({}) == "new"
         released.touch()
         assert answer.result() == "old"
+
+
+@pytest.fixture
+def others(bare_cloud: LocalCloud) -> Iterator[Callable[[int], None]]:
+    """Return a function that lets other functions of the account run so many calls."""
+
+    def take(count: int) -> None:
+        requests.post(f"{bare_cloud.url}/_slipway/concurrency", json={"others": count}, timeout=30)
+
+    yield take
+    take(0)
+
+
+def test_a_reserved_function_has_places_of_its_own(bare_cloud: LocalCloud, others: Callable[[int], None]) -> None:
+    two = {"Role": role([]), "Kept": function(PRINTING, ReservedConcurrentExecutions=7), "Plain": function(PRINTING)}
+    names = create(bare_cloud, "reserved", two)
+    lambda_ = bare_cloud.client("lambda", region=REGION)
+    unreserved = lambda_.get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+    others(unreserved - 1)
+    assert lambda_.invoke(FunctionName=names["Plain"])["StatusCode"] == 200
+    others(unreserved)
+    assert lambda_.invoke(FunctionName=names["Kept"])["StatusCode"] == 200
+    with pytest.raises(lambda_.exceptions.TooManyRequestsException):
+        lambda_.invoke(FunctionName=names["Plain"])
+
+
+def test_reservations_leave_a_hundred_places(bare_cloud: LocalCloud) -> None:
+    greedy = {"Role": role([]), "Function": function(PRINTING, ReservedConcurrentExecutions=901)}
+    with pytest.raises(StackFailedError, match=r"UnreservedConcurrentExecution below its minimum value of \[100\]"):
+        create(bare_cloud, "greedy", greedy)

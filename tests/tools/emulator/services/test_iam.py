@@ -6,7 +6,16 @@ import pytest
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
 from support.stacks.asynchronous_endpoints import model_resources
-from support.stacks.small_stacks import REGION, Resources, StackFailedError, create, resource, role
+from support.stacks.small_stacks import (
+    REGION,
+    Resources,
+    StackFailedError,
+    create,
+    function,
+    resource,
+    role,
+    statement,
+)
 
 
 def test_a_policy_that_demands_tls_lets_this_machine_in(bare_cloud: LocalCloud) -> None:
@@ -66,3 +75,28 @@ def test_stacks_of_one_name_in_two_regions_have_roles_of_their_own(bare_cloud: L
         assert [each["RoleName"] for each in profile_of_role["Roles"]] == [role_name]
         client.delete_stack(StackName="twin")
         client.get_waiter("stack_delete_complete").wait(StackName="twin", WaiterConfig={"Delay": 1})
+
+
+def limited(action: str, boundary: str) -> Resources:
+    """A function that lists the buckets, whose role may do everything within a boundary that allows one action."""
+    policy = resource(
+        "IAM::ManagedPolicy", {"PolicyDocument": {"Version": "2012-10-17", "Statement": [statement(action)]}}
+    )
+    may_all = role([statement("*")])
+    may_all["Properties"]["PermissionsBoundary"] = {"Ref": boundary}
+    source = "import boto3\ndef handler(event, context): return len(boto3.client('s3').list_buckets()['Buckets'])"
+    return {"Limits": policy, "Role": may_all, "Function": function(source)}
+
+
+@pytest.mark.parametrize(("action", "is_denied"), [("s3:*", False), ("sqs:*", True)])
+def test_a_role_may_do_what_its_boundary_allows_too(bare_cloud: LocalCloud, action: str, is_denied: bool) -> None:
+    name = create(bare_cloud, f"limited-{is_denied}".lower(), limited(action, "Limits"))["Function"]
+    answer = bare_cloud.client("lambda", region=REGION).invoke(FunctionName=name)
+    assert ("AccessDenied" in answer["Payload"].read().decode()) == is_denied
+
+
+def test_a_boundary_must_exist(bare_cloud: LocalCloud) -> None:
+    resources = limited("s3:*", "Limits")
+    resources["Role"]["Properties"]["PermissionsBoundary"] = f"arn:aws:iam::{ACCOUNT}:policy/unknown"
+    with pytest.raises(StackFailedError, match=r"Scope ARN: .*unknown does not exist or is not attachable"):
+        create(bare_cloud, "unlimited", resources)

@@ -1,0 +1,1 @@
+"""VPCs: what functions, containers and machines in their subnets reach."""
