@@ -7,6 +7,7 @@ ACCOUNT_SETTINGS = "slipway-account-settings"  # the stack with the settings of 
 STAGING_PREFIX = "slipway-staging-"  # + a deployment's name: the stack that stages its weights
 FLEET_PREFIX = "slipway-fleet-"  # + a fleet's name: the stack of its stack sets
 ENDPOINT_PREFIX = "slipway-endpoint-"  # + a shared endpoint's name: its stack, and the export of its name
+STANDARDS = "slipway:standards"  # in the context: cdk-nag judges by the packs of NIST 800-53, HIPAA and PCI, too
 DEPLOYMENT_TAG = "slipway:deployment"  # holds the stack's name, on all that may outlive stack or update
 CONTENT_TAG = "slipway:content"  # on a table that may outlive the stack: `jobs`, or `usage` of keys
 KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values

@@ -16,7 +16,7 @@ LARGEST_BLOCK = 65_535
 
 
 class ArchiveError(ValueError):
-    """The folder holds no valid handler. The message names the file and the fix."""
+    """An archive can't be made. The message names the file, or what is missing, and the fix."""
 
 
 def handler_folders(root: Path) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What the parts of a service share: its name, and what its team passes in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import aws_cdk as cdk
@@ -14,29 +14,25 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import IDependable
 
-# The actions of the CDK's own grants to write and read, spelled out.
-KEY_ACTIONS = (
-    "kms:Decrypt",
-    "kms:DescribeKey",
-    "kms:Encrypt",
-    "kms:GenerateDataKey",
-    "kms:GenerateDataKeyWithoutPlaintext",
-    "kms:ReEncryptFrom",
-    "kms:ReEncryptTo",
-)
+from .key_use import KeyUse
 
 
 @dataclass(frozen=True)
 class Network:
     """Subnets of a VPC.
 
-    is_public: whether their way to the internet needs a public address. connected: what that way depends on.
+    is_public: whether their way to the internet needs a public address.
+    connected: what the way to AWS depends on; None = nothing in this stack.
+    security_group_ids: of containers and machines; empty = each makes its own.
+    function_group_ids: security groups of functions; empty = the functions stay outside the VPC.
     """
 
     vpc_id: str
     subnet_ids: list[str]
     is_public: bool
-    connected: IDependable
+    connected: IDependable | None
+    security_group_ids: list[str] = field(default_factory=list)
+    function_group_ids: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, vpc: ec2.IVpc, subnets: ec2.SubnetSelection | None) -> "Network":
@@ -98,10 +94,10 @@ class Surroundings:
         """
         return own or (self.data_key.key_arn if self.data_key and takes_key else None)
 
-    def grant_data_key(self, grantee: iam.IGrantable) -> None:
-        """Let a principal write and read what the data key encrypts."""
+    def grant_data_key(self, grantee: iam.IGrantable, use: KeyUse) -> None:
+        """Let a principal use the data key."""
         if self.data_key:
-            self.data_key.grant(grantee, *KEY_ACTIONS)
+            grantee.grant_principal.add_to_principal_policy(use.statement(self.data_key.key_arn))
 
     def metric(self, name: str, statistic: str) -> cloudwatch.Metric:
         """Return a metric that the functions write to their logs with `inference_api.shared.metrics`."""

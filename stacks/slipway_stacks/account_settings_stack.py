@@ -8,6 +8,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from llm_hosting.acknowledgement import acknowledge
+from llm_hosting.deployment.settings.governance import Governance
+from llm_hosting.service.governance import govern
 
 # The actions of AmazonAPIGatewayPushToCloudWatchLogs; API Gateway refuses a role with fewer.
 _LOG_ACTIONS = (
@@ -22,9 +24,12 @@ _LOG_ACTIONS = (
 
 
 class AccountSettingsStack(cdk.Stack):
-    """The CloudWatch role of API Gateway. It is retained: there is one per account and region, which all APIs use."""
+    """The CloudWatch role of API Gateway. It is retained: there is one per account and region, which all APIs use.
 
-    def __init__(self, scope: Construct, construct_id: str, **kwargs: Any) -> None:
+    governance: what a company demands of the role.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, governance: Governance, **kwargs: Any) -> None:
         super().__init__(scope, construct_id, **kwargs)
         role = iam.Role(self, "LogRole", assumed_by=iam.ServicePrincipal("apigateway.amazonaws.com"))
         role.add_to_policy(iam.PolicyStatement(actions=[f"logs:{action}" for action in _LOG_ACTIONS], resources=["*"]))
@@ -32,6 +37,7 @@ class AccountSettingsStack(cdk.Stack):
         acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": reason})
         account = apigateway.CfnAccount(self, "Account", cloud_watch_role_arn=role.role_arn)
         account.node.add_dependency(role)
+        govern(role, governance)
         for part in self.node.find_all():
             if isinstance(part, cdk.CfnResource):
                 part.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)

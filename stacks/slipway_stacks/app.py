@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from llm_hosting import STAGING_PREFIX
+from llm_hosting import STAGING_PREFIX, STANDARDS
 from llm_hosting.installed_version import UnfitPackageError, demand_cdk
 from llm_hosting.project import ProjectError, project_folder, use_project
 
@@ -47,5 +47,10 @@ def create_app() -> "cdk.App":
             add_stacks(app, project)
     except ProjectError as error:
         sys.exit(str(error))
-    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
+    packs = [AwsSolutionsChecks(app), ServerlessChecks(app)]
+    if app.node.try_get_context(STANDARDS):
+        from cdk_nag import HIPAASecurityChecks, NIST80053R5Checks, PCIDSS321Checks
+
+        packs += [NIST80053R5Checks(app), HIPAASecurityChecks(app), PCIDSS321Checks(app)]
+    cdk.Validations.of(app).add_plugins(*packs)
     return app

@@ -11,4 +11,5 @@ from slipway_stacks.portable_rendering import render, render_account_settings
 def render_fleet(scope: Construct, name: str, fleet: Fleet, deployment: str, resolution: Resolution) -> RenderedFleet:
     """Render the fleet. deployment: the stack's name outside a fleet. Raises InlineCodeError."""
     template = render(scope, deployment, resolution, told_values(fleet))
-    return RenderedFleet(name, fleet, deployment, resolution, template, render_account_settings(scope))
+    settings = render_account_settings(scope, resolution.deployment.security)
+    return RenderedFleet(name, fleet, deployment, resolution, template, settings)

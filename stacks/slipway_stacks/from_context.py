@@ -6,11 +6,13 @@ from pathlib import Path
 import aws_cdk as cdk
 
 from llm_hosting import ACCOUNT_SETTINGS, ENDPOINT_PREFIX, STAGING_PREFIX
+from llm_hosting.archive import ArchiveError
 from llm_hosting.deployment.endpoint_file import find_endpoint
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.finding import Finding
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment.settings.governance import Governance
 from llm_hosting.deployment.settings.shared_endpoint import FOLDER, Shared
 from llm_hosting.preflight.shared_endpoints import load_endpoint
 from llm_hosting.preflight.validation import load
@@ -28,7 +30,8 @@ def add_stacks(app: cdk.App, root: Path) -> None:
     """Add a stack for each name or path in the context's `deployment`, separated by commas; none without it.
 
     A name with the prefix `slipway-staging-` adds the build project that stages the deployment's weights, and one with
-    the prefix `slipway-endpoint-` the shared endpoint of a file in `endpoints/`. root: the folder of the project.
+    the prefix `slipway-endpoint-` the shared endpoint of a file in `endpoints/`. The role of the account settings is
+    limited and tagged as the first deployment beside it says. root: the folder of the project.
     Raises SystemExit with every problem of every file.
     """
     named = app.node.try_get_context("deployment")
@@ -45,7 +48,8 @@ def add_stacks(app: cdk.App, root: Path) -> None:
         sys.exit(f"-c deployment={','.join(asked)} names a stack twice; name each once.")
     loaded = _load({*stage_paths, *host_paths}, root)
     if ACCOUNT_SETTINGS in asked:
-        AccountSettingsStack(app, ACCOUNT_SETTINGS)
+        beside = [loaded[path][0].deployment.security for path in host_paths]
+        AccountSettingsStack(app, ACCOUNT_SETTINGS, governance=next(iter(beside), Governance()))
     shared = {name: _add_endpoint_stack(app, name, each) for name, each in endpoints.items()}
     for path in stage_paths:
         _add_staging_stack(app, path, loaded[path][0].deployment)
@@ -94,7 +98,11 @@ def _load(paths: set[Path], root: Path) -> dict[Path, Loaded]:
 def _add_inference_stack(app: cdk.App, name: str, loaded: Loaded) -> cdk.Stack:
     resolution, findings = loaded
     print(*describe(name, resolution, findings), sep="\n", file=sys.stderr)
-    return InferenceStack(app, name, deployment=resolution, env=cdk.Environment(region=resolution.deployment.region))
+    environment = cdk.Environment(region=resolution.deployment.region)
+    try:
+        return InferenceStack(app, name, deployment=resolution, env=environment)
+    except ArchiveError as error:
+        sys.exit(str(error))
 
 
 def _add_staging_stack(app: cdk.App, path: Path, deployment: Deployment) -> None:

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from llm_hosting import ACCOUNT_SETTINGS
+from llm_hosting.deployment.settings.governance import Governance
 from llm_hosting.portable.code.assets import Code
 from llm_hosting.portable.template import PortableTemplate, portable_template, without_bootstrap
 from llm_hosting.resolution import Resolution
@@ -35,10 +36,10 @@ def render(
     return portable_template(json.loads(path.read_text()), name, resolution, _assets(path), values or {}, code)
 
 
-def render_account_settings(scope: Construct) -> PortableTemplate:
+def render_account_settings(scope: Construct, governance: Governance) -> PortableTemplate:
     """Render the settings of an account and region, which have no parameter and no code."""
     stage = cdk.Stage(scope, ACCOUNT_SETTINGS)
-    AccountSettingsStack(stage, ACCOUNT_SETTINGS, stack_name=ACCOUNT_SETTINGS)
+    AccountSettingsStack(stage, ACCOUNT_SETTINGS, governance=governance, stack_name=ACCOUNT_SETTINGS)
     return PortableTemplate(without_bootstrap(json.loads(_synthesized(stage, ACCOUNT_SETTINGS).read_text())))
 
 

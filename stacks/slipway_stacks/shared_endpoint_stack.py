@@ -8,6 +8,7 @@ from constructs import Construct
 from llm_hosting import DESCRIPTION_PREFIX
 from llm_hosting.deployment.settings.shared_endpoint import Shared
 from llm_hosting.endpoint.components.shared_endpoint import SharedEndpointResources
+from llm_hosting.service.governance import govern
 from llm_hosting.service.name import unique_name
 from llm_hosting.stack_label import SHARED_ENDPOINT, StackLabel
 
@@ -19,5 +20,6 @@ class SharedEndpointStack(cdk.Stack):
         instance_type = shared.endpoint.instance_type
         super().__init__(scope, construct_id, description=f"{DESCRIPTION_PREFIX}models on {instance_type}", **kwargs)
         name = unique_name(self, str(cdk.ScopedAws(self).stack_name))
-        SharedEndpointResources(self, "Default", shared=shared, unique_name=name)
+        resources = SharedEndpointResources(self, "Default", shared=shared, unique_name=name)
+        govern(resources, shared.endpoint.security)
         self.template_options.metadata = StackLabel(instance_type, SHARED_ENDPOINT).as_metadata()

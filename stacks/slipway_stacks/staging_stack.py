@@ -13,6 +13,8 @@ from constructs import Construct
 from llm_hosting.deployment.model import Deployment
 from llm_hosting.deployment.paths import base_of
 from llm_hosting.home import HOME
+from llm_hosting.service.governance import govern
+from llm_hosting.service.keys import make_log_key, named_key
 from llm_hosting.weights.staging_project import StagingProject
 
 
@@ -37,7 +39,13 @@ class StagingStack(cdk.Stack):
             model=deployment.model,
             source=source,
             log_settings=deployment.logs,
+            log_key=(
+                make_log_key(self, construct_id, cdk.RemovalPolicy.DESTROY)  # the logs go with this stack, too
+                if deployment.security.customer_keys
+                else named_key(self, "LogKey", deployment.security.log_kms_key_arn)
+            ),
         )
+        govern(project, deployment.security)
         command = f"aws codebuild start-build --project-name {project.name} --region {self.region}"
         cdk.CfnOutput(self, "StartCommand", value=command)
         cdk.CfnOutput(self, "LogGroup", value=project.log_group.log_group_name)

@@ -30,6 +30,8 @@ def function_environment(
     }
     if deployment.model.adapters:
         variables |= {"ADAPTERS": ",".join(sorted(deployment.model.adapters))}
+    if deployment.logs.requests == "none":
+        variables |= {"LOG_REQUESTS": "none"}
     if of_jobs is None:
         return variables
     return variables | {

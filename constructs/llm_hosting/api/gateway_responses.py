@@ -5,7 +5,7 @@ The functions' own statuses and texts are in lambda_src/inference_api/shared/err
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..deployment.settings.api import Api
 from .routes import Route
@@ -17,6 +17,7 @@ class GatewayResponse:
 
     status: the HTTP status; None = API Gateway's own for this kind.
     may_have_run: whether the model may have worked on the request. A client that sent it again would pay twice.
+    challenge: the header `www-authenticate`; None = none.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class GatewayResponse:
     message: str
     retry_after_in_seconds: int | None = None
     may_have_run: bool = False
+    challenge: str | None = None
 
     @property
     def type(self) -> str:
@@ -50,6 +52,8 @@ class GatewayResponse:
             headers["retry-after"] = f"'{self.retry_after_in_seconds}'"
         if self.may_have_run:
             headers["x-should-retry"] = "'false'"
+        if self.challenge is not None:
+            headers["www-authenticate"] = f"'{self.challenge}'"
         return headers
 
 
@@ -57,6 +61,7 @@ _NO_SUCH_ROUTE = {
     "iam": "No such route, or the request is not signed: use {routes}, signed with AWS Signature Version 4 for the "
     "service execute-api.",
     "api-key": "No such route: use {routes}, with a key in x-api-key or, on OpenAI's routes, as Authorization: Bearer.",
+    "jwt": "No such route: use {routes}, with a token as Authorization: Bearer.",
     "none": "No such route: use {routes}.",
 }
 UNKNOWN_ROUTE = "MISSING_AUTHENTICATION_TOKEN"  # its own text hides that the route is unknown
@@ -73,11 +78,31 @@ _OF_SIGNATURES = (
     ),
     GatewayResponse("EXPIRED_TOKEN", 403, "expired_token", "The temporary credentials have expired: get new ones."),
 )
+THROTTLED = GatewayResponse(
+    "THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1
+)
+BODY_TOO_LARGE = GatewayResponse(
+    "REQUEST_TOO_LARGE", 413, "body_too_large", "The body is too large: send a shorter one."
+)
+_FILTERED = GatewayResponse(
+    "WAF_FILTERED",
+    403,
+    "request_filtered",
+    "The web ACL in front of the API refused the request: send another path, query or header, or ask its operator.",
+)
+# A token that is missing, malformed, expired, or not meant for this API.
+_NO_TOKEN = GatewayResponse(
+    "UNAUTHORIZED",
+    401,
+    "invalid_token",
+    "Send a valid token of this API's issuer, meant for this API, as Authorization: Bearer.",
+    challenge="Bearer",
+)
+# A key that is missing, malformed, or in no usage plan.
+_NO_KEY = GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY)
 _RESPONSES = (
-    # A key that is missing, malformed, or in no usage plan.
-    GatewayResponse("UNAUTHORIZED", 401, "invalid_api_key", _SEND_A_KEY),
     GatewayResponse("INVALID_API_KEY", 401, "invalid_api_key", _SEND_A_KEY),
-    GatewayResponse("THROTTLED", 429, "throttled", "Too many requests at once: wait, then send the request again.", 1),
+    THROTTLED,
     GatewayResponse(
         "QUOTA_EXCEEDED",
         429,
@@ -111,8 +136,9 @@ def gateway_responses(settings: Api, routes: Sequence[Route]) -> tuple[GatewayRe
     or_a_job = " or submit a job with POST /jobs" if "submitJob" in ids else ""
     return (
         *_unknown_route(auth, _hint(routes)),
-        _access_denied(auth),
-        *(_AUTHORIZER_FAILED if auth == "api-key" else ()),
+        _access_denied(settings),
+        *((_FILTERED,) if settings.waf or settings.waf_acl_arn else ()),
+        *(_AUTHORIZER_FAILED if auth in ("api-key", "jwt") else ()),
         GatewayResponse(
             "INTEGRATION_TIMEOUT",
             504,
@@ -120,9 +146,8 @@ def gateway_responses(settings: Api, routes: Sequence[Route]) -> tuple[GatewayRe
             f"No answer in time: ask for fewer tokens{or_a_job}.",
             may_have_run=True,
         ),
-        GatewayResponse(
-            "REQUEST_TOO_LARGE", 413, "body_too_large", f"The body is too large: send a shorter one{of_files}."
-        ),
+        replace(BODY_TOO_LARGE, message=BODY_TOO_LARGE.message.removesuffix(".") + f"{of_files}."),
+        _NO_TOKEN if auth == "jwt" else _NO_KEY,
         *_RESPONSES,
     )
 
@@ -140,11 +165,22 @@ def _unknown_route(auth: str, routes: str) -> tuple[GatewayResponse, ...]:
     return tuple(GatewayResponse(kind, 404, "no_such_route", said) for kind in kinds)
 
 
-def _access_denied(auth: str) -> GatewayResponse:
-    if auth == "api-key":  # by the authorizer for an expired key, or by a WAF or policy in front of the API
+def _access_denied(settings: Api) -> GatewayResponse:
+    if settings.has_policy:  # one text, because API Gateway does not say what refused
+        said = (
+            "The API refuses the caller: its policy lets in certain accounts, addresses or VPC endpoints only, or the "
+            "caller's permission, key or token does not suffice."
+        )
+    elif settings.auth == "api-key":  # by the authorizer for an expired key
         refused = "The API refuses this key, as it does one that has expired: ask its operator for a new one."
         return GatewayResponse("ACCESS_DENIED", 401, "invalid_api_key", refused)
-    said = "The caller may not use this route: it needs execute-api:Invoke on it."
+    elif settings.auth == "jwt":
+        lacking = "The token is valid, but lacks a claim or a group that this API asks for: ask its operator."
+        return GatewayResponse(
+            "ACCESS_DENIED", 403, "access_denied", lacking, challenge='Bearer error="insufficient_scope"'
+        )
+    else:
+        said = "The caller may not use this route: it needs execute-api:Invoke on it."
     return GatewayResponse("ACCESS_DENIED", 403, "access_denied", said)
 
 

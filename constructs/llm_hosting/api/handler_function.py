@@ -1,5 +1,6 @@
 """One handler of `inference_api` as a Lambda function with a role and a log group of its own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aws_cdk as cdk
@@ -11,12 +12,15 @@ from .. import DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..deployment.settings.api import Api
 from ..deployment.settings.operating import Logs
+from ..key_use import READ_VARIABLES
 from ..log_group import LogGroup
 from ..surroundings import Surroundings
+from .function_network import connect
 
-_ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
+RUNTIME = lambda_.Runtime.PYTHON_3_14
+ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
 
-TRACING_IS_OFF = "api.tracing is off in this deployment; the logs hold the request id of each response."
+TRACING_IS_OFF = "api.tracing is off in this deployment; X-Ray bills each trace."
 _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource."
 
 
@@ -58,6 +62,7 @@ class HandlerFunction(Construct):
         memory_in_mb: int | None = None,
         calls_itself: bool = False,
         streams: bool = False,
+        layers: Sequence[lambda_.ILayerVersion] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         settings = handlers.settings
@@ -76,11 +81,12 @@ class HandlerFunction(Construct):
         self.function = lambda_.Function(
             self,
             "StreamingFunction" if streams else "Function",
-            runtime=lambda_.Runtime.PYTHON_3_14,
-            architecture=_ARCHITECTURES[settings.architecture],
+            runtime=RUNTIME,
+            architecture=ARCHITECTURES[settings.architecture],
             memory_size=memory_in_mb or settings.memory_in_mb,
             handler=f"{handlers.package}{handler}.handler",
             code=handlers.code,
+            layers=list(layers) or None,
             timeout=timeout,
             environment=handlers.environment,
             environment_encryption=handlers.surroundings.data_key,
@@ -91,7 +97,9 @@ class HandlerFunction(Construct):
             runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
         )
-        handlers.surroundings.grant_data_key(role)
+        handlers.surroundings.grant_data_key(role, READ_VARIABLES)
+        if network := handlers.surroundings.network:
+            connect(self.function, role, network)
         untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
         acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
         if settings.tracing:

@@ -14,17 +14,20 @@ from ..acknowledgement import acknowledge
 from ..deployment.settings.api import Api
 from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
+from .callers import policy_of, set_endpoint, urls_of
 from .cors import add_preflight, headers_of_gateway
 from .gateway_responses import UNKNOWN_ROUTE, GatewayResponse, gateway_responses
 from .handler_function import TRACING_IS_OFF, HandlerFunction, Handlers
 from .keys import ApiKeys
 from .routes import Route
+from .tokens import TokenAuthorizer
+from .web_acl import WebAcl, associate
 
 _STAGE = "v1"
 _PERMISSION = "FromApi"  # one permission of a function for all its routes
 
 # TLS 1.3, and TLS 1.2 with forward secrecy for OpenSSL before 1.1.1 or Java before 11. The default allows TLS 1.0.
-_SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
+SECURITY_POLICY = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"
 
 # API Gateway allows a streamed answer 15 minutes without a raised quota. The function ends first, with an error.
 # inference_api/shared/time_budget.py says how much of it a route may use.
@@ -55,12 +58,11 @@ _OWN_VALIDATION = (
     "body is invalid."
 )
 _NO_WEB_ACL = (
-    "A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; callers are authorized and throttled, and "
-    "an ACL can be attached to the stage by its owner."
+    "A web ACL costs a fixed fee and sees only the first 16 kB of a prompt; the stage throttles callers, and "
+    "api.waf or api.waf_acl_arn puts an ACL in front of the stage."
 )
 _NO_EXECUTION_LOGS = (
-    "Access logs hold every request. Execution logs would add parts of prompts, in a log group that no template owns "
-    "and that never expires."
+    "Execution logs hold parts of prompts, in a log group that no template owns and that never expires."
 )
 _REACHES_NOTHING = (
     "A fixed 404 for paths that are no route: no function and no data stand behind it, and with an authorizer a "
@@ -71,12 +73,13 @@ _NO_QUEUE = "Called synchronously by API Gateway only: a failure goes back to th
 _NO_USER_POOL = {
     "iam": "Callers sign with AWS credentials (AWS_IAM); a user pool would add a second identity store.",
     "api-key": "The deployment asks for api.auth: api-key, for callers without AWS credentials.",
+    "jwt": "The deployment asks for api.auth: jwt: a function of ours checks tokens of any issuer, a user pool's, too.",
     "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
 }
 
 
 class InferenceApi(Construct):
-    """A regional REST API. `url` ends with a slash.
+    """A REST API, regional or private.
 
     rest_api: the API itself. access_log_group: None = the deployment has no access logs.
 
@@ -96,6 +99,7 @@ class InferenceApi(Construct):
         super().__init__(scope, construct_id)
         self._settings, self._log_settings, self._handlers = settings, log_settings, handlers
         self._routes = routes
+        self._writes_access_log = settings.access_logs and log_settings.requests != "none"
         self._streaming: list[lambda_.Function] = []
         self._cors_headers = headers_of_gateway(settings.cors) if settings.cors else {}
         self.access_log_group: LogGroup | None = None
@@ -111,9 +115,8 @@ class InferenceApi(Construct):
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER if settings.auth == "api-key" else None,
             binary_media_types=["multipart/form-data"] if takes_files else None,
         )
-        resource = self.rest_api.node.default_child  # the L2 construct has neither property
-        resource.security_policy = _SECURITY_POLICY
-        resource.endpoint_access_mode = "STRICT"  # the server name of the TLS handshake must be the API's host
+        self.rest_api.node.default_child.security_policy = SECURITY_POLICY  # the L2 construct has no such property
+        set_endpoint(self.rest_api.node.default_child, settings)
         self.rest_api.node.try_remove_child("Endpoint")  # the CDK adds an output that repeats ApiUrl
         responses = gateway_responses(settings, routes)
         for response in responses:
@@ -127,27 +130,43 @@ class InferenceApi(Construct):
         self._keys: ApiKeys | None = None
         if settings.auth == "api-key":
             self._keys = ApiKeys(self, "Keys", api=self.rest_api, settings=settings, handlers=handlers)
+        self._tokens: TokenAuthorizer | None = None
+        if settings.jwt:
+            self._tokens = TokenAuthorizer(self, "Tokens", api=self.rest_api, settings=settings.jwt, handlers=handlers)
         if settings.auth != "iam":
             (unknown,) = (each for each in responses if each.kind == UNKNOWN_ROUTE)
             self._answer_unknown_routes(unknown)
-        self._acknowledge()
+        if acl := self._web_acl(takes_files=takes_files):
+            associate(self, "WebAclAssociation", stage=self.rest_api.deployment_stage, acl_arn=acl)
+        self._acknowledge(has_web_acl=acl is not None)
+
+    def _web_acl(self, *, takes_files: bool) -> str | None:
+        """Return the ARN of the web ACL, the stack's own or the account's; None = there is none."""
+        if self._settings.waf:
+            return WebAcl(self, "WebAcl", settings=self._settings, takes_files=takes_files).arn
+        return self._settings.waf_acl_arn
 
     @property
-    def url(self) -> str:
-        """The URL of the API, with a slash at its end."""
-        url: str = self.rest_api.url
-        return url
+    def urls(self) -> dict[str, str]:
+        """The API's own URLs by output, each with a slash at its end; `ApiUrl` comes first."""
+        return urls_of(self.rest_api, self._settings)
 
     @property
-    def api_key(self) -> apigateway.IApiKey | None:
-        """The stack's own key; None if the API takes no keys."""
-        return self._keys and self._keys.own
+    def outputs(self) -> dict[str, str]:
+        """The stack's outputs beside the URLs: the key of operators, or what callers need for a token."""
+        if self._keys:
+            return {"ApiKeyId": self._keys.own.key_id}
+        return self._tokens.outputs if self._tokens else {}
 
     def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let a principal call every route. Raises ValueError unless callers sign their requests."""
         auth = self._settings.auth
         if auth != "iam":
-            advice = {"api-key": "give its callers a key", "none": "everybody may call it"}[auth]
+            advice = {
+                "api-key": "give its callers a key",
+                "jwt": "its callers need a token of its issuer",
+                "none": "everybody may call it",
+            }[auth]
             raise ValueError(f"{self.node.path}: no grant lets callers in with api.auth: {auth}; {advice}.")
         stack = cdk.Stack.of(self)
         if isinstance(grantee.grant_principal, Construct):
@@ -195,7 +214,10 @@ class InferenceApi(Construct):
         return function
 
     def add_routes(self, functions: Mapping[str, lambda_.Function]) -> None:
-        """Add all routes of the API. functions: the functions by their names in the table of routes."""
+        """Add all routes of the API, after those of `add_open_route`, and the policy over them.
+
+        functions: the functions by their names in the table of routes.
+        """
         for each in self._routes:
             route = self.rest_api.root.resource_for_path(each.path).add_method(
                 each.method,
@@ -207,6 +229,7 @@ class InferenceApi(Construct):
             for path in dict.fromkeys(each.path for each in self._routes):
                 methods = [each.method for each in self._routes if each.path == path]
                 add_preflight(self.rest_api.root.resource_for_path(path), methods, self._settings)
+        self.rest_api.node.default_child.policy = policy_of(self.rest_api, self._settings, _STAGE)
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """Add a GET route without authorization. reason: why that is safe, for cdk-nag."""
@@ -249,6 +272,8 @@ class InferenceApi(Construct):
         if self._keys:
             authorizer = self._keys.as_bearer if takes_bearer else self._keys.in_own_header
             return {"authorizer": authorizer, "api_key_required": True}
+        if self._tokens:
+            return {"authorizer": self._tokens.authorizer, "api_key_required": False}
         kinds = {"iam": apigateway.AuthorizationType.IAM, "none": apigateway.AuthorizationType.NONE}
         return {"authorization_type": kinds[self._settings.auth], "api_key_required": False}
 
@@ -273,7 +298,7 @@ class InferenceApi(Construct):
 
     def _stage_options(self) -> apigateway.StageOptions:
         destination = log_format = None
-        if self._settings.access_logs:
+        if self._writes_access_log:
             key, days = self._handlers.surroundings.log_key, self._log_settings.retention_in_days
             self.access_log_group = LogGroup(self, "AccessLogs", retention_in_days=days, key=key)
             destination = apigateway.LogGroupLogDestination(self.access_log_group)
@@ -288,12 +313,13 @@ class InferenceApi(Construct):
             access_log_format=log_format,
         )
 
-    def _acknowledge(self) -> None:
+    def _acknowledge(self, *, has_web_acl: bool) -> None:
         acknowledge(self.rest_api, {"AwsSolutions-APIG2": _OWN_VALIDATION})
-        reasons = {"AwsSolutions-APIG3": _NO_WEB_ACL, "AwsSolutions-APIG6": _NO_EXECUTION_LOGS}
-        if not self._settings.access_logs:
+        reasons = {} if has_web_acl else {"AwsSolutions-APIG3": _NO_WEB_ACL}
+        reasons["AwsSolutions-APIG6"] = _NO_EXECUTION_LOGS
+        if not self._writes_access_log:
             findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
-            reasons |= dict.fromkeys(findings, "api.access_logs is switched off in this deployment.")
+            reasons |= dict.fromkeys(findings, "api.access_logs or logs.requests switches it off here.")
         if not self._settings.tracing:
             reasons["Serverless-APIGWXrayEnabled"] = TRACING_IS_OFF
         acknowledge(self.rest_api.deployment_stage, reasons)

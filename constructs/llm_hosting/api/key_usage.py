@@ -6,6 +6,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
+from ..key_use import WRITE_ROWS
 from ..surroundings import Surroundings
 
 
@@ -40,4 +41,4 @@ class KeyUsageTable(Construct):
         iam.Grant.add_to_principal(
             grantee=grantee, actions=["dynamodb:UpdateItem"], resource_arns=[self._table.table_arn]
         )
-        self._surroundings.grant_data_key(grantee)
+        self._surroundings.grant_data_key(grantee, WRITE_ROWS)

@@ -29,7 +29,7 @@ class Playground(Construct):
         construct_id: str,
         *,
         api: InferenceApi,
-        auth: Literal["iam", "api-key", "none"],
+        auth: Literal["iam", "api-key", "jwt", "none"],
         handlers: Handlers,
     ) -> None:
         super().__init__(scope, construct_id)

@@ -114,6 +114,28 @@ class Deployment(Section):
         return " and ".join(name for name, is_asked in asked.items() if is_asked)
 
     @property
+    def writes_access_log(self) -> bool:
+        """Whether API Gateway writes a line for each request."""
+        return self.api.access_logs and self.logs.requests != "none"
+
+    @property
+    def function_names(self) -> set[str]:
+        """The names of the deployment's functions."""
+        jobs, hosting = self.jobs.enabled, self.hosting
+        made = {
+            "authorize": self.api.auth == "api-key",
+            "authorize_token": self.api.auth == "jwt",
+            "every_minute": jobs,
+            "generate": True,
+            "poll_job": jobs,
+            "record_result": jobs and hosting.queues_in_sagemaker,
+            "route": True,
+            "run_job": jobs and hosting.answers_at_once,
+            "serve": self.api.playground,
+        }
+        return {name for name, is_made in made.items() if is_made}
+
+    @property
     def invocation_timeout_in_seconds(self) -> int:
         """Time that the model has for one attempt of a job."""
         if self.hosting.answers_at_once:

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import get_args
+from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -22,6 +22,12 @@ _SIZES = {
     "too_short": ("min_length", "at least"),
     "too_long": ("max_length", "at most"),
 }
+_TYPES = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "list_type": "a list, such as [one, two]",
+    "string_type": "a text",
+}
 _NAMED: dict[Location, str] = {("api", "keys"): "a key", ("model", "adapters"): "an adapter"}
 
 
@@ -29,11 +35,11 @@ def errors_of(error: ValidationError) -> list[ErrorDetails]:
     """Return one error for each field; if a field takes two types, the error of the type that the file gives."""
     kept: dict[Location, ErrorDetails] = {}
     for each in _of_words_or_section(error.errors(include_url=False)):
-        of_list = any(str(part).startswith("list[") for part in each["loc"])
-        location = tuple(part for part in each["loc"] if not _is_member(part))
-        other_kind = location in kept and kept[location]["type"] == "int_type"
-        if location not in kept or other_kind or (of_list and each["type"] != "list_type"):
-            kept[location[:2] if of_list else location] = {**each, "loc": location[:2] if of_list else location}
+        of_list = next((at for at, part in enumerate(each["loc"]) if str(part).startswith("list[")), None)
+        location = tuple(part for part in each["loc"][:of_list] if not _is_member(part))
+        other_kind = location in kept and kept[location]["type"] in ("int_type", "bool_type")
+        if location not in kept or other_kind or (of_list is not None and each["type"] != "list_type"):
+            kept[location] = {**each, "loc": location}
     return list(kept.values())
 
 
@@ -56,7 +62,7 @@ def _of_words_or_section(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:
 
 def _is_member(part: int | str) -> bool:
     """Whether a part of a location is not a setting but a type of a union that pydantic tried."""
-    return part == "int" or str(part).startswith(("list[", "constrained-"))
+    return part in ("int", "bool") or str(part).startswith(("list[", "constrained-"))
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class SettingProblems:
 
     def _problem_and_fix(self, error: ErrorDetails) -> tuple[str, str]:
         kind, location = error["type"], error["loc"]
-        value = "the value" if _may_be_secret(error) else repr(error["input"])[:SHOWN]
+        value = "the value" if _may_be_secret(error) else _shown(error["input"])
         refused = f"{value} is not allowed"
         if kind == "extra_forbidden":
             return self._unknown_key(location)
@@ -90,6 +96,8 @@ class SettingProblems:
                 f"is not allowed as the name of {named}",
                 "use lower-case letters, digits and hyphens, at most 32 in all",
             )
+        if location[-1] == "[key]" and location[:2] == ("security", "tags"):
+            return "is not allowed as the name of a tag", "use letters, digits, spaces and _ . : / = + - @, at most 128"
         if location[-1] == "[key]":
             return (
                 "is not allowed as the name of an environment variable",
@@ -119,9 +127,12 @@ class SettingProblems:
 
     def _unknown_key(self, location: Location) -> tuple[str, str]:
         section = self._section(location)
+        problem = f"is not a known key of Slipway {installed_version()}".rstrip()
+        elsewhere = list(_places(self.model, str(location[-1])))
+        if len(elsewhere) == 1:
+            return problem, f"move it to `{elsewhere[0]}`"
         nearest = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1, cutoff=0.5)
         rename = f"rename it to `{nearest[0]}`, or " if nearest else ""
-        problem = f"is not a known key of Slipway {installed_version()}".rstrip()
         return problem, f"{rename}use one of {_known(section)}; a newer version may know it"
 
     def _description(self, location: Location) -> str:
@@ -167,6 +178,17 @@ class SettingProblems:
         return None
 
 
+def _places(section: type[BaseModel], name: str) -> Iterator[str]:
+    """Yield each setting of this name, at any depth, such as `security.vpc`."""
+    for field, found in section.model_fields.items():
+        if field == name:
+            yield field
+        above = f"{field}.NAME" if get_origin(found.annotation) is dict else field
+        for candidate in (found.annotation, *get_args(found.annotation)):
+            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+                yield from (f"{above}.{place}" for place in _places(candidate, name))
+
+
 def _one_of(value: object, expected: str) -> str:
     """Return the fix, the nearest value first. expected: pydantic's list of the allowed values, texts in quotes."""
     near = difflib.get_close_matches(str(value).lower(), re.findall("'([^']*)'", expected), n=1)
@@ -177,7 +199,13 @@ def _allowed(error: ErrorDetails) -> str:
     """Return the allowed values of a field without limits of its own, such as a number or a text."""
     if error["type"] == "greater_than_equal":
         return f"{error['ctx']['ge']} or more"
-    return error["msg"].removeprefix("Input should be ")
+    return _TYPES.get(error["type"], error["msg"].removeprefix("Input should be "))
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message repeats it. YAML's words for true and false are not Python's."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _may_be_secret(error: ErrorDetails) -> bool:

@@ -9,13 +9,14 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from .. import ENDPOINT_LOGS
-from ..deployment.settings.hosting import InstanceCount
+from ..deployment.settings.hosting import Hosting
 from ..resolution import Resolution
 from ..resolution.variant_weight import variant_weight
 from ..surroundings import Surroundings
 from .addresses import arn_of, page_of, url_of
 from .alarms import AlarmSpec, EndpointAlarms, model_latency
 from .creation_order import create_last
+from .data_capture import DataCaptureBucket
 from .execution_role import METRICS
 from .rollout import deployment_config, watch_alarms
 from .scaling import EndpointScaling
@@ -64,6 +65,11 @@ class HostedModel(Construct):
         self.outputs = {"EndpointName": self.name, "EndpointLogGroup": self.log_group.log_group_name}
         if self._hosting.detailed_observability:
             self.outputs["EndpointPage"] = page_of(self.name)
+        self._capture = self._hosting.data_capture and DataCaptureBucket(
+            self, "DataCapture", settings=self._hosting.data_capture, surroundings=surroundings, role=self.role
+        )
+        if self._capture:
+            self.outputs |= self._capture.outputs
         configuration = self._create_configuration(resolution, asynchronous)
         configuration_name = configuration.attr_endpoint_config_name
         self.environment = {
@@ -120,6 +126,7 @@ class HostedModel(Construct):
             "Configuration",
             kms_key_id=self._served.volume_key,
             async_inference_config=asynchronous,
+            data_capture_config=self._capture and self._capture.configuration,
             # SageMaker's default is true, which costs money, so the template always says it.
             metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
                 enable_detailed_observability=hosting.detailed_observability
@@ -157,21 +164,24 @@ class HostedModel(Construct):
             deployment_config=deployment_config(hosting, alarms),
             # With a fixed count it would void an edit of the count.
             retain_all_variant_properties=True if hosting.instance_count.is_scaled else None,
-            exclude_retained_variant_properties=_not_retained(hosting.instance_count),
+            exclude_retained_variant_properties=_not_retained(hosting),
         )
         self._served.start_after_preparations(endpoint)
         self._served.tag(endpoint)
         return endpoint
 
 
-def _not_retained(count: InstanceCount) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:
-    """Return what an update does not take over from the running variant.
+def _not_retained(hosting: Hosting) -> list[sagemaker.CfnEndpoint.VariantPropertyProperty] | None:
+    """Return what an update of an endpoint that scales does not take over from the running variant.
 
     If min is 0, the current count is not retained: an update at zero would start no instance and prove nothing.
     """
-    if count.min:
-        return None
-    return [sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type="DesiredInstanceCount")]
+    left_out = {
+        "DesiredInstanceCount": not hosting.instance_count.min,
+        "DataCaptureConfig": hosting.instance_count.is_scaled and hosting.data_capture is not None,
+    }
+    kinds = [kind for kind, is_left_out in left_out.items() if is_left_out]
+    return [sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=kind) for kind in kinds] or None
 
 
 def _pools(types: Sequence[str]) -> list[sagemaker.CfnEndpointConfig.InstancePoolProperty]:

@@ -46,7 +46,8 @@ class ServedModel:
         deployment = resolution.deployment
         self._scope, self._surroundings, self._endpoint_role = scope, surroundings, endpoint_role
         self.volume_key = surroundings.volume_key(
-            deployment.hosting.volume_kms_key_arn, takes_key=resolution.volume_takes_key
+            deployment.hosting.volume_kms_key_arn,
+            takes_key=resolution.volume_takes_key and endpoint_role is None,  # a shared endpoint has its own
         )
         self.log_group = model_log_group(scope, log_group_name, deployment.logs, surroundings)
         image = ContainerImage(scope, "Image", image=resolution.image)
@@ -64,8 +65,8 @@ class ServedModel:
     def start_after_preparations(self, endpoint: sagemaker.CfnEndpoint) -> None:
         """Create an endpoint after the log group, which SageMaker would make itself, and after the network."""
         endpoint.node.add_dependency(self.log_group)
-        if self._surroundings.network:
-            endpoint.node.add_dependency(self._surroundings.network.connected)
+        if (network := self._surroundings.network) and network.connected:
+            endpoint.node.add_dependency(network.connected)
 
     def let_endpoint(self, policy: iam.Policy) -> None:
         """Let a shared endpoint's role do what a policy of the model's role allows: nothing says which one is taken.
@@ -114,10 +115,10 @@ class ServedModel:
         if network is None:
             return None
         self.role.allow_network_interfaces()
-        group = SecurityGroup(self._scope, "SecurityGroup", vpc_id=network.vpc_id)
-        return sagemaker.CfnModel.VpcConfigProperty(
-            security_group_ids=[group.attr_group_id], subnets=network.subnet_ids
-        )
+        groups = network.security_group_ids or [
+            SecurityGroup(self._scope, "SecurityGroup", vpc_id=network.vpc_id).attr_group_id
+        ]
+        return sagemaker.CfnModel.VpcConfigProperty(security_group_ids=groups, subnets=network.subnet_ids)
 
 
 def model_log_group(scope: Construct, name: str, settings: Logs, surroundings: Surroundings) -> LogGroup:

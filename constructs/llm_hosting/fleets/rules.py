@@ -111,6 +111,20 @@ def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
 
 
 @RULES.error
+def boundary_is_in_each_account(rendered: RenderedFleet) -> Iterator[Finding]:
+    """A permissions boundary is a policy of the role's own account, or of AWS."""
+    arn = rendered.resolution.deployment.security.permissions_boundary_arn or ""
+    account = (arn.split(":") + [""] * 5)[4]
+    others = [field for field, group in rendered.places if group.organizational_units or group.accounts != [account]]
+    if account.isdigit() and others:
+        yield Finding(
+            others[0],
+            f"its accounts do not have the policy of account {account} that security.permissions_boundary_arn names",
+            "make a policy of that name in each account, and write ${AWS::AccountId} for the account",
+        )
+
+
+@RULES.error
 def rules_of_the_template_hold(rendered: RenderedFleet) -> Iterator[Finding]:
     """A region without the container image, or values that exclude each other, fail in every account."""
     for field, group in rendered.places:

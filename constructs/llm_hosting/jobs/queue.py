@@ -10,6 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
+from ..key_use import RECEIVE_MESSAGES, SEND_MESSAGES
 from ..surroundings import Surroundings
 
 FAILURES_GO_BACK = "Called by a queue only: a message that fails goes back there, and in the end to the dead letters."
@@ -51,6 +52,7 @@ class JobQueue(Construct):
     def feed(self, function: lambda_.Function, *, batch_size: int, max_concurrency: int) -> None:
         """Let a function handle the messages. A message that it reports as failed comes back."""
         self._allow(function, "ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+        self._surroundings.grant_data_key(function, RECEIVE_MESSAGES)
         source = function.add_event_source_mapping(
             "Messages",
             event_source_arn=self.queue.queue_arn,
@@ -69,10 +71,12 @@ class JobQueue(Construct):
     def grant_send(self, grantee: iam.IGrantable) -> None:
         """Let a function send messages."""
         self._allow(grantee, "SendMessage")
+        self._surroundings.grant_data_key(grantee, SEND_MESSAGES)
 
     def grant_receive(self, grantee: iam.IGrantable) -> None:
         """Let a machine take messages, keep them hidden while it works, and delete them."""
         self._allow(grantee, "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage")
+        self._surroundings.grant_data_key(grantee, RECEIVE_MESSAGES)
 
     def grant_count(self, grantee: iam.IGrantable) -> None:
         """Let a function read the number of messages."""
@@ -103,4 +107,3 @@ class JobQueue(Construct):
     def _allow(self, grantee: iam.IGrantable, *operations: str) -> None:
         actions = [f"sqs:{operation}" for operation in operations]
         iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self.queue.queue_arn])
-        self._surroundings.grant_data_key(grantee)

@@ -12,14 +12,16 @@ from .. import CONTENT_TAG, DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..api.key_usage import KeyUsageTable
 from ..deployment.settings.jobs import Jobs
+from ..key_use import KEY_OF_SAGEMAKER, READ_OBJECTS, READ_ROWS, WRITE_OBJECTS, WRITE_ROWS
 from ..surroundings import Surroundings
 
 Folder = Literal["input", "output", "failure", "file", "batch"]
 
 _TEXT, _NUMBER = dynamodb.AttributeType.STRING, dynamodb.AttributeType.NUMBER
+_READS = frozenset(("GetItem", "BatchGetItem"))
 _NO_ACCESS_LOG = (
-    "Only the functions and the endpoint of this stack may read and write it, and each logs what it does by the job's "
-    "id; an access log would need another bucket that outlives the stack."
+    "The stack lets only its own functions and its model read and write it; an access log would need another bucket "
+    "that outlives the stack."
 )
 
 
@@ -106,8 +108,7 @@ class JobStore(Construct):
         self._allow_files(grantee, "s3:GetObject", "input")
 
     def grant_read_results(self, grantee: iam.IGrantable) -> None:
-        """Let a function read outputs. Reading a pinned version is an IAM action of its own."""
-        self._allow_files(grantee, "s3:GetObject", "output")
+        """Let a function read the version of an output that its job names."""
         self._allow_files(grantee, "s3:GetObjectVersion", "output")
 
     def grant_keep_files(self, grantee: iam.IGrantable) -> None:
@@ -134,9 +135,10 @@ class JobStore(Construct):
 
     def grant_serve(self, role: iam.IGrantable) -> None:
         """Let an asynchronous endpoint read inputs and write outputs and failures, large ones in parts."""
-        self._allow_files(role, "s3:GetObject", "input")
+        self._name_files(role, "s3:GetObject", "input")
         for action in ("s3:PutObject", "s3:AbortMultipartUpload"):
-            self._allow_files(role, action, "output", "failure")
+            self._name_files(role, action, "output", "failure")
+        self._surroundings.grant_data_key(role, KEY_OF_SAGEMAKER)
 
     def _create_table(self, settings: Jobs) -> dynamodb.Table:
         kept = settings.on_destroy == "retain"
@@ -199,12 +201,12 @@ class JobStore(Construct):
     def _allow_rows(self, grantee: iam.IGrantable, *operations: str) -> None:
         actions = [f"dynamodb:{operation}" for operation in operations]
         iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[self.table.table_arn])
-        self._surroundings.grant_data_key(grantee)
+        self._surroundings.grant_data_key(grantee, READ_ROWS if _READS.issuperset(operations) else WRITE_ROWS)
 
     def _allow_index(self, grantee: iam.IGrantable, index: str) -> None:
         arn = f"{self.table.table_arn}/index/{index}"
         iam.Grant.add_to_principal(grantee=grantee, actions=["dynamodb:Query"], resource_arns=[arn])
-        self._surroundings.grant_data_key(grantee)
+        self._surroundings.grant_data_key(grantee, READ_ROWS)
 
     def _allow_listing(self, grantee: iam.IGrantable) -> None:
         # Without it, or with a condition on the prefix, S3 answers 403 for a missing object.
@@ -212,9 +214,12 @@ class JobStore(Construct):
         iam.Grant.add_to_principal(grantee=grantee, actions=["s3:ListBucket"], resource_arns=[arn])
 
     def _allow_files(self, grantee: iam.IGrantable, action: str, *folders: Folder) -> None:
+        self._name_files(grantee, action, *folders)
+        self._surroundings.grant_data_key(grantee, WRITE_OBJECTS if action == "s3:PutObject" else READ_OBJECTS)
+
+    def _name_files(self, grantee: iam.IGrantable, action: str, *folders: Folder) -> None:
         arns = [self.bucket.arn_for_objects(f"{folder}/*") for folder in folders]
         iam.Grant.add_to_principal(grantee=grantee, actions=[action], resource_arns=arns)
-        self._surroundings.grant_data_key(grantee)
         bucket_id = cdk.Stack.of(self).get_logical_id(self.bucket.node.default_child)
         for folder in folders:
             finding = f"AwsSolutions-IAM5[Resource::<{bucket_id}.Arn>/{folder}/*]"

@@ -134,7 +134,7 @@ def _launch_data(
             template.NetworkInterfaceProperty(
                 device_index=0,
                 subnet_id=network.subnet_ids[number % len(network.subnet_ids)],
-                groups=[network.security_group_id],
+                groups=network.security_group_ids,
                 associate_public_ip_address=network.has_public_addresses,
             )
         ],

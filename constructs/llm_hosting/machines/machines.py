@@ -36,7 +36,7 @@ class Machines(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
-        network = MachineNetwork(self, "Network", given=deployment.security.vpc, surroundings=surroundings)
+        network = MachineNetwork(self, "Network", network=surroundings.network)
         with TemporaryDirectory() as folder:
             _copy_code(sources, Path(folder))
             code = assets.Asset(self, "Code", path=folder)

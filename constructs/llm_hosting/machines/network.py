@@ -1,44 +1,36 @@
 """The network of the machines: subnets with a route to the internet, and a security group that lets nothing in."""
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct, IDependable
+from constructs import Construct
 
 from ..acknowledgement import acknowledge
-from ..deployment.settings.security import Vpc
 from ..security_group import SecurityGroup
-from ..surroundings import Surroundings
+from ..surroundings import Network
 
 _NO_FLOW_LOG = (
-    "Its machines take no connection, and open those to AWS, the Hub and package indexes only; the functions log each "
-    "request, and a flow log would bill for the same."
+    "Its machines take no connection, and open those to AWS, the Hub and package indexes only; a flow log would bill "
+    "each gigabyte."
 )
 
 
 class MachineNetwork(Construct):
-    """`subnet_ids`, which the machines take in turn, and `security_group_id`.
+    """`subnet_ids`, which the machines take in turn, and `security_group_ids`.
 
     has_public_addresses: whether machines have public addresses.
-    connected: what the machines' way to the internet depends on; None = nothing in this stack.
-    given: the network that the deployment file names. Without it and without a VPC in `surroundings` there is a new
-    VPC with two public subnets, no NAT gateway and no ingress.
+    connected: what the machines' way to AWS and the internet depends on; None = nothing in this stack.
+    network: a VPC that exists; None = a new VPC with two public subnets, no NAT gateway and no ingress.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, given: Vpc | None, surroundings: Surroundings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, network: Network | None) -> None:
         super().__init__(scope, construct_id)
-        self.connected: IDependable | None = None
-        if given:
-            vpc_id, self.subnet_ids, self.has_public_addresses = given.vpc_id, list(given.subnet_ids), False
-        elif surroundings.network:
-            network = surroundings.network
-            vpc_id, self.subnet_ids, self.has_public_addresses = network.vpc_id, network.subnet_ids, network.is_public
-            self.connected = network.connected
-        else:
-            vpc = self._create_vpc()
-            vpc_id, self.subnet_ids = vpc.vpc_id, [subnet.subnet_id for subnet in vpc.public_subnets]
-            self.has_public_addresses = True
-        self.security_group_id = SecurityGroup(self, "SecurityGroup", vpc_id=vpc_id).attr_group_id
+        network = network or self._create_vpc()
+        self.subnet_ids, self.has_public_addresses = network.subnet_ids, network.is_public
+        self.connected = network.connected
+        self.security_group_ids = network.security_group_ids or [
+            SecurityGroup(self, "SecurityGroup", vpc_id=network.vpc_id).attr_group_id
+        ]
 
-    def _create_vpc(self) -> ec2.Vpc:
+    def _create_vpc(self) -> Network:
         vpc = ec2.Vpc(
             self,
             "Vpc",
@@ -52,4 +44,5 @@ class MachineNetwork(Construct):
             restrict_default_security_group=False,  # it would need a custom resource, and no machine is in that group
         )
         acknowledge(vpc, {"AwsSolutions-VPC7": _NO_FLOW_LOG})
-        return vpc
+        # The machines' default route is not waited for: it is made long before a machine has booted.
+        return Network(vpc.vpc_id, [each.subnet_id for each in vpc.public_subnets], is_public=True, connected=None)

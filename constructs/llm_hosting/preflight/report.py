@@ -147,11 +147,17 @@ NOT_CHECKED = (
     "scaling-role: whether Application Auto Scaling has its role in the account",
     "instance-type-offered: whether EC2 has the type in the region and its zones",
     "machine-network: whether the subnets exist and lead to the internet",
+    "service-network: whether your own VPC has zones, DNS and a way to each AWS service that is called through it",
     "vpc-quota: whether the account may have another VPC",
     "volume-key: whether the account encrypts volumes with a key of its own",
+    "own-keys: whether the keys that the deployment names exist, are enabled and encrypt symmetrically",
     "function-concurrency: whether Lambda may run enough functions at once",
     "gateway-timeout: whether API Gateway may wait for a function that long",
     "usage-plans: whether the account may have another usage plan for each key",
+    "vpc-endpoints: whether the endpoints of a private API exist and lead to execute-api",
+    "certificate: whether the certificate of the domain is issued and covers it",
+    "hosted-zone: whether the zone of the domain exists in the account",
+    "web-acl: whether the web ACL exists in the region",
 )
 
 

@@ -14,6 +14,7 @@ from ..deployment.nearest import nearest
 from ..deployment.settings.shared_endpoint import FOLDER, Shared, SharedEndpoint
 from ..deployment.tenants import in_region, tenants
 from ..resolution.packing import Packing, packing_of
+from .rules.governance import taken_names
 from .rules.rule import Rules
 
 
@@ -74,6 +75,12 @@ def endpoint_counts_are_in_order(occupied: Occupied) -> Iterator[Finding]:
     count = occupied.endpoint.instance_count
     if count.max < count.min:
         yield Finding("instance_count.max", f"{count.max} is less than min ({count.min})", f"use {count.min} or more")
+
+
+@RULES.error
+def endpoint_names_of_roles_and_tags_are_free(occupied: Occupied) -> Iterator[Finding]:
+    """AWS keeps some paths of roles and names of tags, and Slipway some tags; IAM compares tags without their case."""
+    yield from taken_names(occupied.endpoint.security)
 
 
 @RULES.error

@@ -23,6 +23,8 @@ from .rules import (  # noqa: F401  (registers the rules)
     driver,
     environment,
     facts,
+    front_door,
+    governance,
     hardware,
     hosting,
     huggingface,
@@ -32,6 +34,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     machines,
     memory,
     model,
+    network,
     quantization,
     requirements,
     rollout,
@@ -39,6 +42,7 @@ from .rules import (  # noqa: F401  (registers the rules)
     task,
     timing,
     tokenizer,
+    tokens,
 )
 from .rules.engine import effect, model_type, option_values, options, parsers, remote_code  # noqa: F401  (as above)
 from .rules.own_rules import all_rules

@@ -7,6 +7,7 @@ from .. import COMPONENT_ENDPOINT_SUFFIX
 from ..catalog.instances import InstanceType
 from ..deployment.finding import Finding
 from ..deployment.settings.hosting import Hosting
+from .aws_services import endpoints_in_words
 from .idle import AWAKE_AFTER_A_CALL_IN_MINUTES
 from .resolution import Resolution
 
@@ -28,6 +29,7 @@ def describe(name: str, resolution: Resolution, findings: Iterable[Finding], *, 
         f"  instance  {_instances(resolution)}{host_image}{_others(deployment.hosting)}",
         *([] if is_machine else [f"  endpoint  {deployment.hosting.endpoint or own_endpoint}"]),
         f"  cost      {cost(resolution, is_local=is_local or _deploys_locally())}",
+        *([f"  network   {network}"] if (network := endpoints_in_words(deployment)) else []),
         *(f"  {each.level:<9} {each.place}: {each.message}" for each in findings if each.level != "note"),
     ]
 

@@ -21,6 +21,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..api.alarms import ApiAlarms
+from ..api.domain import Domain
 from ..api.function_environment import function_environment, openai_environment
 from ..api.handler_function import Handlers
 from ..api.inference_api import InferenceApi
@@ -42,6 +43,7 @@ from ..sources import Sources, handler_names
 from ..stack_label import StackLabel
 from ..surroundings import Surroundings
 from .feature_flags import warn_of_untested_flags
+from .governance import govern
 from .name import add_outputs, demand_free_name, service_name
 from .team_resources import TeamResources
 
@@ -92,9 +94,9 @@ class LlmService(Construct):
         log_bucket: gets the access logs of the job bucket, below the service's name. A bucket that another app made
         must let `logging.s3.amazonaws.com` write to it.
         alarm_topic: is told when an alarm starts and ends, instead of `alarms.topic_arn`.
-        permissions_boundary: of every role.
+        permissions_boundary: of every role, instead of `security.permissions_boundary_arn`.
         domain, base_path: the API is also served at `https://<domain>/<base_path>/`. Services that share a domain need
-        different paths. Default of base_path: the root.
+        different paths. Default of base_path: the root. `api.domain` of the deployment makes a domain instead.
 
         Raises UnknownDeploymentError if there is no such file. Raises DeploymentError, which names every problem, if
         the deployment is refused or contradicts an argument. Raises ProjectError for a wrong row or rule of the
@@ -125,7 +127,7 @@ class LlmService(Construct):
         if problems := team.problems(self, settings):
             raise DeploymentError(self.node.path, problems)
         self._surroundings = surroundings = team.surroundings(self, name, settings)
-        usage = KeyUsageTable(self, "KeyUsage", surroundings=surroundings) if settings.api.keys else None
+        usage = KeyUsageTable(self, "KeyUsage", surroundings=surroundings) if settings.api.counts_usage else None
         self._store = (
             JobStore(self, "JobStore", settings=settings.jobs, surroundings=surroundings, usage=usage)
             if settings.jobs.enabled
@@ -154,6 +156,8 @@ class LlmService(Construct):
             for each in self.node.find_all()
             if isinstance(each, lambda_.Function)
         }
+        for name, calls in settings.api.reserved_concurrency.items():
+            self._functions[name].node.default_child.reserved_concurrent_executions = calls
         told = ApiAlarms(
             self,
             "ApiAlarms",
@@ -163,10 +167,16 @@ class LlmService(Construct):
             functions=list(self._functions.values()),
         )
         self._alarms = {**told.alarms, **(jobs.alarms if jobs else {}), **self._hosting.alarms}
-        self._url = team.map_domain(self, self.api) or self._api.url
+        domain = Domain(self, "Domain", settings=settings.api.domain) if settings.api.domain else None
+        mapped = team.map_domain(self, self.api, domain and domain.name)
+        own = self._api.urls
+        # A domain of the team may belong to several services, so their outputs keep the API's own URL.
+        urls = own | ({"ApiUrl": mapped, **domain.outputs} if domain and mapped else {})
+        self._url = mapped or own["ApiUrl"]
         self._hosting.create_endpoint_last(self)
+        govern(self, settings.security, permissions_boundary)
         label = StackLabel(settings.model.id, settings.hosting.mode)
-        add_outputs(self, name, label, settings.serving.engine, self._outputs(usage))
+        add_outputs(self, name, label, settings.serving.engine, urls | self._outputs(usage))
 
     @property
     def name(self) -> str:
@@ -189,7 +199,7 @@ class LlmService(Construct):
 
         Always `generate`, which calls the model, and `route`, which answers the short routes. With jobs `poll_job` and
         `every_minute`; then also `run_job` (mode realtime) or `record_result` (mode async). With `api.auth: api-key`
-        `authorize`. With `api.playground` `serve`.
+        `authorize`, with `jwt` `authorize_token`. With `api.playground` `serve`.
         """
         return self._functions
 
@@ -246,7 +256,7 @@ class LlmService(Construct):
         """Let a principal call every route of the API, with requests that it signs.
 
         The permission ends in `/*/*`. cdk-nag asks you to acknowledge that if the principal is in another stack.
-        Raises ValueError unless `api.auth` is `iam`: callers of other APIs need a key, or nothing.
+        Raises ValueError unless `api.auth` is `iam`: callers of other APIs need a key, a token, or nothing.
         """
         return self._api.grant_call(grantee)
 
@@ -370,9 +380,7 @@ class LlmService(Construct):
         return jobs
 
     def _outputs(self, usage: KeyUsageTable | None) -> dict[str, str]:
-        outputs = {"ApiUrl": self._api.url, **self._hosting.outputs, **(usage.outputs if usage else {})}
-        if key := self._api.api_key:
-            outputs["ApiKeyId"] = key.key_id
+        outputs = {**self._api.outputs, **self._hosting.outputs, **(usage.outputs if usage else {})}
         if self._store:
             outputs |= self._store.outputs | self._hosting.queue.outputs
         return outputs

@@ -13,7 +13,10 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from ..deployment.model import Deployment
-from ..surroundings import KEY_ACTIONS, Network, Surroundings
+from ..deployment.settings.security import Security
+from ..network.service_network import ServiceNetwork
+from ..surroundings import Network, Surroundings
+from .keys import for_logs, for_notifications, make_data_key, make_log_key, named_key
 from .name import unique_name
 
 # For each argument an attribute that such an object has, and how a team gets one.
@@ -49,9 +52,18 @@ class TeamResources:
         """Return what is wrong with an object, or contradicts the deployment or another object, as sentences."""
         if wrong := list(self._of_another_kind()):
             return wrong
+        security = deployment.security
         twice = {
-            "vpc: the deployment has security.vpc, too": self.vpc and deployment.security.vpc,
+            "vpc: the deployment has security.vpc, too": self.vpc and security.vpc,
             "alarm_topic: the deployment has alarms.topic_arn, too": self.alarm_topic and deployment.alarms.topic_arn,
+            "data_key: the deployment has security.kms_key_arn, too": self.data_key and security.kms_key_arn,
+            "log_key: the deployment has security.log_kms_key_arn, too": self.log_key and security.log_kms_key_arn,
+            "data_key: the deployment has security.customer_keys, too": self.data_key and security.customer_keys,
+            "log_key: the deployment has security.customer_keys, too": self.log_key and security.customer_keys,
+            "domain: the deployment has api.domain, too": self.domain and deployment.api.domain,
+            "permissions_boundary: the deployment has security.permissions_boundary_arn, too": (
+                self.permissions_boundary and deployment.security.permissions_boundary_arn
+            ),
         }
         region, named = cdk.Stack.of(service).region, deployment.region
         moved = named and not cdk.Token.is_unresolved(region) and region != named
@@ -67,7 +79,16 @@ class TeamResources:
             *self._aliases(),
             *self._unreachable(deployment),
             *(["subnets: are those of a VPC; pass vpc, too."] if self.subnets and not self.vpc else []),
-            *(["base_path: is a path of a domain; pass domain, too."] if self.base_path and not self.domain else []),
+            *(
+                ["base_path: is a path of a domain; pass domain, too, or set api.domain."]
+                if self.base_path and not (self.domain or deployment.api.domain)
+                else []
+            ),
+            *(
+                ["domain: is a public domain, which can't lead to a private API; remove it, or api.private."]
+                if self.domain and deployment.api.private
+                else []
+            ),
             *(
                 ["log_bucket: without jobs there is no bucket to log; remove it."]
                 if self.log_bucket and not deployment.jobs.enabled
@@ -116,66 +137,58 @@ class TeamResources:
             )
 
     def surroundings(self, service: Construct, name: str, deployment: Deployment) -> Surroundings:
-        """Return what the parts of a service share. Lets the services of AWS use the keys and the log bucket.
-
-        The parts get a key by its ARN. The key's own policy must not name their resources: they refer to the key, and
-        references both ways are a circle that CloudFormation refuses.
-        """
+        """Return what the parts of a service share. Lets the services of AWS use the keys and the log bucket."""
         topic = deployment.alarms.topic_arn
         surroundings = Surroundings(
             name,
             unique_name(service, name),
             alarm_topic=self.alarm_topic or (topic and sns.Topic.from_topic_arn(service, "AlarmTopic", topic)) or None,
-            data_key=self.data_key and kms.Key.from_key_arn(service, "DataKey", self.data_key.key_arn),
-            log_key=self.log_key and kms.Key.from_key_arn(service, "LogKey", self.log_key.key_arn),
+            data_key=self._data_key(service, name, deployment),
+            log_key=self._log_key(service, name, deployment.security),
             log_bucket=self.log_bucket,
-            network=Network.of(self.vpc, self.subnets) if self.vpc else None,
+            network=self._network(service, deployment),
         )
-        if self.data_key and deployment.hosting.queues_in_sagemaker:
-            self.data_key.add_to_resource_policy(_for_notifications())
-        if self.log_key:
-            self.log_key.add_to_resource_policy(_for_logs())
         if self.log_bucket:
             self.log_bucket.add_to_resource_policy(_for_access_logs(self.log_bucket))
-        if self.permissions_boundary:
-            iam.PermissionsBoundary.of(service).apply(self.permissions_boundary)
         return surroundings
 
-    def map_domain(self, service: Construct, api: apigateway.RestApi) -> str | None:
-        """Serve the API at the domain, and return the URL there; None = there is no domain."""
-        if self.domain is None:
+    def _data_key(self, service: Construct, name: str, deployment: Deployment) -> kms.IKey | None:
+        notifies = deployment.hosting.queues_in_sagemaker
+        if deployment.security.customer_keys:
+            return make_data_key(service, name, notifies_queues=notifies)
+        if self.data_key and notifies:
+            self.data_key.add_to_resource_policy(for_notifications())
+        return named_key(service, "DataKey", self.data_key or deployment.security.kms_key_arn)
+
+    def _log_key(self, service: Construct, name: str, security: Security) -> kms.IKey | None:
+        if security.customer_keys:
+            return make_log_key(service, name)
+        if self.log_key:
+            self.log_key.add_to_resource_policy(for_logs())
+        return named_key(service, "LogKey", self.log_key or security.log_kms_key_arn)
+
+    def _network(self, service: Construct, deployment: Deployment) -> Network | None:
+        if vpc := deployment.security.vpc:
+            return ServiceNetwork(service, "Network", deployment=deployment, vpc=vpc).network
+        return Network.of(self.vpc, self.subnets) if self.vpc else None
+
+    def map_domain(self, service: Construct, api: apigateway.RestApi, own: apigateway.IDomainName | None) -> str | None:
+        """Serve the API at a domain, and return the URL there; None = there is no domain.
+
+        own: the domain of the deployment itself.
+        """
+        domain = self.domain or own
+        if domain is None:
             return None
         apigateway.BasePathMapping(
             service,
             "DomainPath",
-            domain_name=self.domain,
+            domain_name=domain,
             rest_api=api,
             base_path=self.base_path,
             stage=api.deployment_stage,
         )
-        return f"https://{self.domain.domain_name}/{f'{self.base_path}/' if self.base_path else ''}"
-
-
-def _for_notifications() -> iam.PolicyStatement:
-    """Return the permission of SNS to put messages into an encrypted queue."""
-    topics = f"arn:{cdk.Aws.PARTITION}:sns:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:*"
-    return iam.PolicyStatement(
-        principals=[iam.ServicePrincipal("sns.amazonaws.com")],
-        actions=["kms:Decrypt", "kms:GenerateDataKey"],
-        resources=["*"],
-        conditions={"ArnLike": {"aws:SourceArn": topics}},
-    )
-
-
-def _for_logs() -> iam.PolicyStatement:
-    """Return the permission of CloudWatch Logs to encrypt the account's log groups."""
-    groups = f"arn:{cdk.Aws.PARTITION}:logs:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:log-group:*"
-    return iam.PolicyStatement(
-        principals=[iam.ServicePrincipal(f"logs.{cdk.Aws.REGION}.{cdk.Aws.URL_SUFFIX}")],
-        actions=list(KEY_ACTIONS),
-        resources=["*"],
-        conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
-    )
+        return f"https://{domain.domain_name}/{f'{self.base_path}/' if self.base_path else ''}"
 
 
 def _for_access_logs(bucket: s3.IBucket) -> iam.PolicyStatement:

@@ -5,6 +5,7 @@ import json
 import aws_cdk as cdk
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
@@ -26,7 +27,7 @@ class StagingProject(Construct):
     It uses the L1 resource, because the L2 would let the role read the whole asset bucket and write any log and report.
 
     source: an archive with `slipway/`, `constructs/`, `requirements.txt` and the deployment's file.
-    deployment: the name of the deployment's file in that archive, without `.yaml`.
+    deployment: the name of the deployment's file in that archive, without `.yaml`. log_key: None = AWS's own.
     """
 
     def __init__(
@@ -38,10 +39,11 @@ class StagingProject(Construct):
         model: Model,
         source: assets.Asset,
         log_settings: Logs,
+        log_key: kms.IKey | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         assert model.weights
-        self.log_group = LogGroup(self, "LogGroup", retention_in_days=log_settings.retention_in_days)
+        self.log_group = LogGroup(self, "LogGroup", retention_in_days=log_settings.retention_in_days, key=log_key)
         self._role = iam.Role(
             self,
             "Role",

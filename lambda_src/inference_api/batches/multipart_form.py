@@ -33,7 +33,10 @@ def read_form(body: bytes, content_type: str | None) -> list[Part]:
         raise _broken("it does not end with its boundary")
     if len(pieces) > _MOST_PARTS + 2:
         raise _broken(f"it has more than {_MOST_PARTS} parts")
-    return [_part(piece) for piece in pieces[1:-1]]
+    parts = [_part(piece) for piece in pieces[1:-1]]
+    if len({each.name for each in parts}) < len(parts):
+        raise _broken("two parts have the same name")
+    return parts
 
 
 def _part(piece: bytes) -> Part:

@@ -13,11 +13,12 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 from inference_api.http.cors import cors_headers
 from inference_api.http.streaming_runtime import Route, Streamed, close
-from inference_api.keys.named_key import AuthorizedKey, caller_of_key, hash_of_caller
+from inference_api.keys.named_key import AuthorizedKey, caller_of_key, caller_of_token, hash_of_caller
 from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import logs_requests
 
 Event = Mapping[str, Any]
 
@@ -30,9 +31,10 @@ _FIXED_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-stor
 class Request:
     """One request of a route.
 
-    caller: a hash that identifies the caller; None if the API is open. key: the caller's key if the deployment file
-    names it. resource: the route's path in the API, such as "/jobs/{id}". ends_at: when Lambda kills the function, in
-    seconds since the epoch. told: headers of the answer, also of an error, to which the route adds what it learns.
+    caller: a hash that identifies the caller; None if the API is open. key: the caller's key, or group, if the
+    deployment file names it. resource: the route's path in the API, such as "/jobs/{id}". ends_at: when Lambda kills
+    the function, in seconds since the epoch. told: headers of the answer, also of an error, to which the route adds
+    what it learns.
     """
 
     body: bytes
@@ -49,19 +51,20 @@ class Request:
 
     @classmethod
     def from_event(cls, event: Event) -> "Request":
-        """Read API Gateway's event. Raises ApiError 401 for a key that has expired since its authorizer ran."""
+        """Read API Gateway's event. Raises ApiError 401 for a key or token that expired after its authorizer ran."""
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
         # For clients that can't add to a URL's query.
         waits = {"wait": headers["x-wait"]} if "x-wait" in headers else {}
         # surrogatepass: an invalid text must reach the body's rules, which refuse it with a 400.
         body = (event.get("body") or "").encode(errors="surrogatepass")
-        key = AuthorizedKey.from_context(event["requestContext"].get("authorizer") or {})
-        if key and key.expires is not None and key.expires <= runtime().now():
-            raise errors.key_expired()
+        authorizer = event["requestContext"].get("authorizer") or {}
+        key = AuthorizedKey.from_context(authorizer)
+        if "expires" in authorizer and float(authorizer["expires"]) <= runtime().now():
+            raise errors.token_expired() if "subject" in authorizer else errors.key_expired()
         return cls(
             body=b64decode(body) if event.get("isBase64Encoded") else body,
             content_type=headers.get("content-type"),
-            caller=_caller(event["requestContext"], key),
+            caller=_caller(event["requestContext"]),
             path=event.get("pathParameters") or {},
             query={**waits, **(event.get("queryStringParameters") or {})},
             idempotency_key=headers.get("idempotency-key"),
@@ -252,7 +255,12 @@ class _Call:
         return round(1000 * (perf_counter() - self._started), 1)
 
     def log(self, status: int, bytes_out: int, **more: Any) -> None:
-        """Write the log line. It holds body sizes and the caller's hash, but no texts."""
+        """Write the log line. It holds body sizes and the caller's hash, but no texts.
+
+        A deployment with `logs.requests: none` gets it only for a failure, and without those.
+        """
+        if not logs_requests() and max(status, self._failure.status if self._failure else 0) < 500:
+            return
         request, failure = self._request, self._failure
         outcome = {
             "request_id": self.request_id,
@@ -305,20 +313,22 @@ def _overloaded(error: Exception) -> ApiError | None:
     return errors.overloaded(cause)
 
 
-def _caller(context: Mapping[str, Any], key: AuthorizedKey | None) -> str | None:
+def _caller(context: Mapping[str, Any]) -> str | None:
     """Return the hash that identifies the caller; None if the API is open.
 
     context: the request's, as API Gateway gives it.
     """
-    identity = context.get("identity") or {}
+    identity, authorizer = context.get("identity") or {}, context.get("authorizer") or {}
     if identity.get("caller"):
         # After the colon comes a session name, which the caller chooses freely.
         caller = f"{identity.get('accountId')}/{identity['caller'].partition(':')[0]}"
-    elif key:
-        caller = caller_of_key(key.name)
+    elif authorizer.get("subject"):
+        caller = caller_of_token(authorizer["subject"])
+    elif authorizer.get("key"):
+        caller = caller_of_key(authorizer["key"])
     elif identity.get("apiKeyId"):
         caller = f"key/{identity['apiKeyId']}"
-    elif token := (context.get("authorizer") or {}).get("principalId"):
+    elif token := authorizer.get("principalId"):
         caller = f"token/{token}"
     else:
         return None

@@ -1,4 +1,4 @@
-"""A key that the deployment file names, as its authorizer describes it."""
+"""A key or a group of callers that the deployment file names, as the authorizer describes it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ PREFIX_LENGTH = 10
 
 @dataclass(frozen=True)
 class AuthorizedKey:
-    """A named key and its limits; None = no limit.
+    """A named key, or a group, and its limits; None = no limit.
 
     models: the names of models that it may use. expires: seconds since the epoch. rate: requests per second.
+    is_group: whether the name is a group's, each of whose callers has these limits.
     """
 
     name: str
@@ -21,22 +22,25 @@ class AuthorizedKey:
     models: tuple[str, ...] | None = None
     expires: float | None = None
     rate: float | None = None
+    is_group: bool = False
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> "AuthorizedKey | None":
-        """Read the authorizer's context, whose values are texts. Return None if the key has no name."""
-        if not context.get("key"):
+        """Read the authorizer's context, whose values are texts. Return None without a named key or a group."""
+        name = context.get("key") or context.get("group")
+        if not name:
             return None
         minute, month, expires, rate = (
             context.get(name) for name in ("tokens_per_minute", "tokens_per_month", "expires", "rate")
         )
         return cls(
-            name=context["key"],
+            name=name,
             tokens_per_minute=int(minute) if minute else None,
             tokens_per_month=int(month) if month else None,
             models=tuple(context["models"].split(",")) if context.get("models") else None,
             expires=float(expires) if expires else None,
             rate=float(rate) if rate else None,
+            is_group="group" in context,
         )
 
     @property
@@ -65,6 +69,11 @@ def prefix_of(name: str) -> str:
 def caller_of_key(name: str) -> str:
     """Return what identifies the callers of a named key, also after the key's value has changed."""
     return f"key/{name}"
+
+
+def caller_of_token(subject: str) -> str:
+    """Return what identifies the caller with a token. subject: the hash of issuer and `sub`."""
+    return f"jwt/{subject}"
 
 
 def hash_of_caller(caller: str) -> str:

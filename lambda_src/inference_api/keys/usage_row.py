@@ -78,6 +78,10 @@ def admission(table: str, charge: KeyCharge, limits: AuthorizedKey, minute: int,
             values[":room_in_minute"] = limits.tokens_per_minute - 1
         condition = f"{_SAME_MINUTE}{room}"
     update = _update(table, charge, adds, condition, values, sets)
+    if limits.is_group:
+        update["UpdateExpression"] += ", #group = :group"
+        update["ExpressionAttributeNames"]["#group"] = "group"
+        update["ExpressionAttributeValues"][":group"] = {"S": limits.name}
     if charge.id:
         update["UpdateExpression"] += ", #charge = :charge"
         update["ExpressionAttributeValues"][":charge"] = {"S": _text(charge)}
@@ -160,6 +164,11 @@ def month_prefix(month: datetime) -> str:
 def owner_in(row: Row) -> str:
     """Return the owner of a row."""
     return str(row["pk"]["S"].partition("#")[2])
+
+
+def group_in(row: Row) -> str:
+    """Return the group of the owner's last call; empty if the owner is a key."""
+    return str(row["group"]["S"]) if "group" in row else ""
 
 
 def number(row: Row, name: str) -> int:

@@ -16,7 +16,7 @@ CODES: Mapping[int, tuple[str, ...]] = {
         "stream_not_supported",
         "unsupported_body",
     ),
-    401: ("invalid_api_key",),
+    401: ("invalid_api_key", "invalid_token"),
     404: ("batch_not_found", "file_not_found", "job_not_found", "model_not_found"),
     409: ("batch_not_cancellable", "idempotency_key_reused", "job_cancelled", "job_ended"),
     413: ("body_too_large", "file_too_large"),

@@ -132,6 +132,11 @@ def key_expired() -> ApiError:
     return ApiError("invalid_api_key", text)
 
 
+def token_expired() -> ApiError:
+    challenge = {"www-authenticate": 'Bearer error="invalid_token"'}
+    return ApiError("invalid_token", "This token has expired; get a new one of its issuer.", headers=challenge)
+
+
 def model_not_found(model: str) -> ApiError:
     """Return the error for an unknown model, in OpenAI's words.
 

@@ -5,9 +5,18 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from inference_api.shared.settings import logs_requests
+
+_OF_CALLERS = ("bytes_in", "bytes_out", "caller")
+
 
 def log(line: Mapping[str, Any]) -> None:
-    """Write a line at once, so that threads do not mix theirs: CloudWatch reads metrics from whole lines only."""
+    """Write a line at once, so that threads do not mix theirs: CloudWatch reads metrics from whole lines only.
+
+    A deployment with `logs.requests: none` tells nothing of callers.
+    """
+    if not logs_requests():
+        line = {name: value for name, value in line.items() if name not in _OF_CALLERS}
     sys.stdout.write(json.dumps(line) + "\n")
 
 

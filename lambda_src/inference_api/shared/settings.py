@@ -63,6 +63,12 @@ class Settings:
 
 
 @cache
+def logs_requests() -> bool:
+    """Whether the log tells of each request and of its caller."""
+    return os.environ.get("LOG_REQUESTS") != "none"
+
+
+@cache
 def settings() -> Settings:
     """Read the deployment from the environment. Raises KeyError or ValueError if the template did not set it."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from .api_edge import Allow, ApiDomain, PrivateApi, WebAclArn
+from .jwt import Jwt, ModelName
 from .section import Section
 
 DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS = 29  # API Gateway's longest wait without a raised quota
@@ -19,6 +21,19 @@ HostToFetch = Annotated[
 
 
 KeyName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$", max_length=32)]
+
+
+FunctionName = Literal[
+    "authorize",
+    "authorize_token",
+    "every_minute",
+    "generate",
+    "poll_job",
+    "record_result",
+    "route",
+    "run_job",
+    "serve",
+]
 
 
 def _date(value: object) -> object:
@@ -76,7 +91,7 @@ class NamedKey(Section):
         le=1_000_000_000_000,
         description="Tokens of prompts and answers together, per calendar month (UTC); null = no limit.",
     )
-    models: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_./:-]{1,200}$")]] | None = Field(
+    models: list[ModelName] | None = Field(
         None, min_length=1, max_length=20, description="Ids of the models that the key may ask for; null = all."
     )
     expires: Annotated[date, BeforeValidator(_date)] | None = Field(
@@ -111,11 +126,13 @@ def limits_of_keys(keys: Mapping[str, NamedKey]) -> str:
 class Api(Section):
     """The REST API in front of the endpoint."""
 
-    auth: Literal["iam", "api-key", "none"] = Field(
+    auth: Literal["iam", "api-key", "jwt", "none"] = Field(
         "iam",
         description="`iam`: requests signed with AWS credentials (SigV4). `api-key`: a shared secret in `x-api-key` "
-        "or `Authorization: Bearer`. `none`: open to everybody.",
+        "or `Authorization: Bearer`. `jwt`: a token of an OpenID Connect issuer as `Authorization: Bearer`. `none`: "
+        "open to everybody.",
     )
+    jwt: Jwt | None = Field(None, description="The issuer of tokens and what a token must say; needs `auth: jwt`.")
     openai: bool | None = Field(
         None,
         description="Routes for OpenAI clients: POST /chat/completions, /completions and /responses, with `model.task` "
@@ -158,11 +175,16 @@ class Api(Section):
     )
     access_logs: bool = Field(
         True,
-        description="Write one log line per request, without prompts; needs the stack `slipway-account-settings` once "
-        "in each account and region.",
+        description="API Gateway writes one log line per request, without prompts; needs the stack "
+        "`slipway-account-settings` once in each account and region. With `logs.requests: none` it writes none.",
     )
     tracing: bool = Field(False, description="Trace the API and its functions with AWS X-Ray.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
+    reserved_concurrency: dict[FunctionName, Annotated[int, Field(ge=1, le=10_000)]] = Field(
+        default_factory=dict,
+        description="Calls at once that are kept for a function, by its name, and are also its limit, such as "
+        "`{every_minute: 3}`. Lambda leaves at least 100 of the account's quota to all other functions.",
+    )
     architecture: Literal["arm64", "x86_64"] = Field("arm64", description="Processor architecture of the functions.")
     cors: Cors | None = Field(
         None,
@@ -174,6 +196,38 @@ class Api(Section):
         description="Serve a page to try the model at the API's own URL; anybody may load it, but its calls need the "
         "key.",
     )
+    private: PrivateApi | None = Field(
+        None, description="Reach the API through VPC endpoints only; null = it has a public address."
+    )
+    allow: Allow | None = Field(
+        None, description="Let in callers of other accounts, or only callers of some networks; null = no policy."
+    )
+    domain: ApiDomain | None = Field(None, description="Domain of your own; null = the name that API Gateway gives.")
+    waf: bool = Field(
+        False,
+        description="Make a web ACL (AWS WAF) in front of the API, about 9 USD a month and 0.60 USD per million "
+        "requests; it never judges the text of prompts.",
+    )
+    waf_acl_arn: WebAclArn | None = Field(
+        None,
+        description="Web ACL of your own, of scope REGIONAL, in the region of the stack: "
+        "`arn:aws:wafv2:<region>:<account>:regional/webacl/<web acl>/<id>`; null = none.",
+    )
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether the API has a resource policy."""
+        return self.private is not None or self.allow is not None
+
+    @property
+    def cidrs(self) -> list[str]:
+        """The networks from which callers must come; empty = any."""
+        return self.allow.cidrs if self.allow else []
+
+    @property
+    def counts_usage(self) -> bool:
+        """Whether the usage of each caller is counted, because limits may depend on it."""
+        return bool(self.keys or (self.jwt and self.jwt.groups))
 
     @property
     def function_timeout_in_seconds(self) -> int:

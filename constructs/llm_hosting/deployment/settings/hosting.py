@@ -96,6 +96,16 @@ class Rollout(Section):
         return self
 
 
+class DataCapture(Section):
+    """SageMaker writes prompts and answers of an endpoint into a bucket that the stack makes."""
+
+    percent: int = Field(ge=1, le=100, description="Percent of the invocations that are captured.")
+    content: Literal["both", "input", "output"] = Field(
+        "both", description="What is captured: `input` (prompts), `output` (answers) or both."
+    )
+    retention_in_days: int = Field(30, ge=1, le=3650, description="Days after which what was captured is deleted.")
+
+
 class AwakeHours(Section):
     """Hours in which the instances of `hosting.instance_count.min` run; outside of them it is as with `zero`."""
 
@@ -246,6 +256,11 @@ class Hosting(Section):
         False,
         description="Inference components only: place the copies of the model in several Availability Zones where "
         "instances run in them.",
+    )
+    data_capture: DataCapture | None = Field(
+        None,
+        description="Let SageMaker write prompts and answers into a bucket of the stack, which stays when the stack "
+        "goes; null = they are not kept. A real-time endpoint of its own only.",
     )
     network_isolation: bool = Field(
         False, description="Run the container without network access; needs `model.weights`."

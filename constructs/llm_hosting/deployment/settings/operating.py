@@ -56,6 +56,12 @@ class Logs(Section):
     """The log groups of endpoint, functions and API."""
 
     retention_in_days: LogRetentionInDays = Field(30, description="Days after which log lines are deleted.")
+    requests: Literal["metadata", "none"] = Field(
+        "metadata",
+        description="What the logs tell of a request. `metadata`: a line with ids, caller, address, status, sizes and "
+        "times, never texts. `none`: no access log, and the functions write only metrics and failures, without "
+        "caller, address and sizes; `api.tracing` traces requests all the same.",
+    )
 
 
 class Preflight(Section):

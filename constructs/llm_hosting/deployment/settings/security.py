@@ -1,28 +1,38 @@
 """The settings that a security review asks for."""
 
-from typing import Annotated
-
 from pydantic import Field
 
-from .section import Section
+from .governance import Governance
+from .section import KmsKeyArn
+from .vpc import Vpc
 
 
-class Vpc(Section):
-    """The user's own VPC, whose subnets must reach the internet through NAT or a transit gateway."""
+class Security(Governance):
+    """Limits of the roles, tags, the keys that encrypt what is stored, and the network."""
 
-    vpc_id: str = Field(pattern=r"^vpc-[0-9a-f]{8,17}$", description="Id of the VPC, `vpc-...`.")
-    subnet_ids: list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]] = Field(
-        min_length=1,
-        max_length=16,
-        description="Ids of subnets of the VPC, `subnet-...`; the machines are placed in them in turn.",
+    customer_keys: bool = Field(
+        False,
+        description="true = the stack makes two KMS keys, one for data and one for logs, which rotate each year and "
+        "outlive the stack; they cost 1 USD a month each. false = keys of AWS, or those named below.",
     )
-
-
-class Security(Section):
-    """The network of the machines."""
-
+    kms_key_arn: KmsKeyArn | None = Field(
+        None,
+        description="Your own KMS key for data, `arn:aws:kms:<region>:<account>:key/<id>`: tables, bucket, queues, "
+        "topics, the functions' variables, results, and volumes that take a key; null = AWS's keys, unless "
+        "`customer_keys` is on.",
+    )
+    log_kms_key_arn: KmsKeyArn | None = Field(
+        None,
+        description="Your own KMS key for all log groups, in the same form; its policy must let CloudWatch Logs "
+        "use it; null = AWS's keys, unless `customer_keys` is on.",
+    )
     vpc: Vpc | None = Field(
         None,
-        description="`hosting.mode: ec2` only: VPC of the machines, which get no public address there; null = the "
-        "stack makes a VPC that lets nothing in and only TCP 443 out.",
+        description="Network of the endpoint's containers, or of the machines; null = SageMaker's own network, or with "
+        "`hosting.mode: ec2` a VPC of the stack that lets nothing in and only TCP 443 out.",
     )
+
+    @property
+    def has_data_key(self) -> bool:
+        """Whether data has a key of the customer."""
+        return self.customer_keys or self.kms_key_arn is not None

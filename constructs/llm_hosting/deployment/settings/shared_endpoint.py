@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from ... import ENDPOINT_PREFIX
+from .governance import Governance
 from .section import CapacityArn, CountRange, HostImage, InstanceTypeName, KmsKeyArn, Region, Section, TopicArn
 
 FOLDER = "endpoints"
@@ -72,6 +73,7 @@ class SharedEndpoint(Section):
         description="ARN of the reserved capacity (a training plan for endpoints) in which all instances start; null = "
         "on demand.",
     )
+    security: Governance = Governance()
     alarms: EndpointAlarms = EndpointAlarms()
 
 

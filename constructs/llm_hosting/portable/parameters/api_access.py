@@ -1,31 +1,53 @@
-"""Parameters that let other accounts call the API, with a resource policy beside the callers' own IAM policies."""
+"""Parameters of what stands in front of the API: who may call it, VPC endpoints, domain, web ACL."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ...deployment.model import Deployment
+from ...deployment.settings.api import Api
+from ...deployment.settings.api_edge import ApiDomain
+from ...resource_policy import ApiPolicy, resource_policy
 from ..editing.conditions import only_if
-from ..editing.places import Template, of_type
+from ..editing.places import Place, Template, at, in_texts, of_type
 from .parameter import Parameter
 
 _PRINCIPALS, _ORGANIZATION = "PrincipalsAreAllowed", "OrganizationIsAllowed"
 _PRINCIPAL = "([0-9]{12}|arn:[a-z-]+:(iam|sts)::[0-9]{12}:[A-Za-z0-9_+=.@/-]+)"
+_ENDPOINT, _NETWORK = "vpce-[0-9a-f]{8,17}", "[0-9a-f.:]+(/[0-9]+)?"
 _DEPLOYED = "A change acts once the API is deployed anew: by a template that was rendered with the new value."
+_OWN_ACCOUNT = {"Ref": "AWS::AccountId"}
 
 
 def parameters(deployment: Deployment) -> Iterator[Parameter]:
-    """Return no parameters unless `auth: iam`: only it identifies callers, so only then is there anything to allow."""
-    if deployment.api.auth != "iam":
-        return
+    """Return the parameters. Without `auth: iam` nobody knows the accounts of callers, so none can be allowed."""
+    api = deployment.api
+    found = [*(_of_callers(api) if api.auth == "iam" else ()), *_of_places(api)]
+    if found:
+        yield replace(found[0], places=(_restrict(api), *found[0].places))
+        yield from found[1:]
+    if api.domain:
+        yield from _of_domain(api.domain)
+    if acl := api.waf_acl_arn:
+        yield Parameter(
+            "WebAclArn",
+            "String",
+            "Web ACL of scope REGIONAL, in the account and region of the stack.",
+            own=acl,
+            pattern="^arn:[a-z-]+:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/.+$",
+            places=(in_texts(acl, {"Ref": "WebAclArn"}),),
+        )
+
+
+def _of_callers(api: Api) -> Iterator[Parameter]:
     yield Parameter(
         "AllowedPrincipals",
         "String",
         "Accounts, roles or users (12 digits or ARNs, commas between) that may call the API. Those of other "
         "accounts need a policy of their own, too; callers of the stack's account need no entry. Empty = none. "
         + _DEPLOYED,
-        default="",
-        pattern=rf"^({_PRINCIPAL}(,{_PRINCIPAL})*)?$",
-        places=(_restrict,),
+        default=",".join(api.allow.accounts if api.allow else ()),
+        pattern=rf"^({_list(_PRINCIPAL)})?$",
         conditions={_PRINCIPALS: _is_given({"Ref": "AllowedPrincipals"})},
     )
     yield Parameter(
@@ -33,44 +55,107 @@ def parameters(deployment: Deployment) -> Iterator[Parameter]:
         "String",
         "Organization (o-...) whose accounts may call the API; callers need a policy of their own, too. Empty = none. "
         + _DEPLOYED,
-        default="",
+        default=(api.allow and api.allow.organization) or "",
         pattern="^(o-[a-z0-9]{10,32})?$",
         conditions={_ORGANIZATION: _is_given({"Ref": "AllowedOrganizationId"})},
     )
 
 
-def _is_given(value: Any) -> dict[str, Any]:
-    return {"Fn::Not": [{"Fn::Equals": [value, ""]}]}
+def _of_places(api: Api) -> Iterator[Parameter]:
+    if api.private:
+        first, *_ = given = api.private.vpc_endpoint_ids
+        yield Parameter(
+            "VpcEndpointIds",
+            "String",
+            "Interface endpoints of execute-api (vpce-..., commas between) through which callers reach the API. "
+            + _DEPLOYED,
+            own=",".join(given),
+            pattern=rf"^{_list(_ENDPOINT)}$",
+            places=(
+                at("AWS::ApiGateway::RestApi", "EndpointConfiguration.VpcEndpointIds", _split("VpcEndpointIds")),
+                _through_first_endpoint(first),
+            ),
+        )
+    if api.cidrs:
+        yield Parameter(
+            "AllowedNetworks",
+            "String",
+            "Networks (such as 203.0.113.0/24, commas between) from which callers must come. " + _DEPLOYED,
+            default=",".join(api.cidrs),
+            pattern=rf"^{_list(_NETWORK)}$",
+        )
 
 
-def _restrict(template: Template) -> None:
-    """Add the resource policy. It changes nothing for callers of the API's own account.
+def _of_domain(domain: ApiDomain) -> Iterator[Parameter]:
+    name, record = {"Ref": "DomainName"}, "AWS::Route53::RecordSet"
+    yield Parameter(
+        "DomainName",
+        "String",
+        "Domain name of the API, of this stack alone.",
+        own=domain.name,
+        pattern="^[a-z0-9.-]{3,64}$",
+        places=(
+            at("AWS::ApiGateway::DomainName", "DomainName", name),
+            at(record, "Name", {"Fn::Join": ["", [name, "."]]}),
+        ),
+    )
+    yield Parameter(
+        "CertificateArn",
+        "String",
+        "Certificate that covers DomainName, in the account and region of the stack.",
+        own=domain.certificate_arn,
+        pattern="^arn:[a-z-]+:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+$",
+        places=(in_texts(domain.certificate_arn, {"Ref": "CertificateArn"}),),
+    )
+    if domain.zone:
+        yield Parameter(
+            "HostedZoneId",
+            "String",
+            "Public hosted zone of DomainName, in the account of the stack.",
+            own=domain.zone.id,
+            pattern="^Z[A-Z0-9]{1,31}$",
+            places=(at(record, "HostedZoneId", {"Ref": "HostedZoneId"}),),
+        )
 
-    Within an account an Allow in either policy is enough. Across accounts it takes both (API Gateway Developer Guide,
-    "How API Gateway resource policies affect authorization workflow", tables A and B). So the organization's statement
-    leaves out the API's own account, where it would admit callers without a policy of their own. The policy exists even
-    if it names nobody: CloudFormation keeps an API's policy when the property is removed (aws-cdk#21840), and callers
-    who were named before would stay admitted.
-    """
-    (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
-    # The ARN would refer to the API itself. API Gateway completes this short form.
-    every_route = f"execute-api:/{stage['Properties']['StageName']}/*"
-    # A text instead of a list, because the User Guide does not allow Fn::Join in conditions.
-    listed = _allow(every_route, {"AWS": {"Fn::Split": [",", {"Ref": "AllowedPrincipals"}]}})
-    organization = _allow(every_route, {"AWS": "*"}) | {
-        "Condition": {
-            "StringEquals": {"aws:PrincipalOrgID": {"Ref": "AllowedOrganizationId"}},
-            "StringNotEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}},
-        }
-    }
-    plain = {"Bool": {"aws:SecureTransport": "false"}}  # always true: the API takes TLS only
-    neutral = _statement("Deny", every_route, {"AWS": "*"}) | {"Condition": plain}
-    statements = [neutral, only_if(_PRINCIPALS, listed), only_if(_ORGANIZATION, organization)]
-    # A policy would close the page's routes, which need no authorization, to everybody whom it does not name.
-    open_routes = [f"execute-api:/{stage['Properties']['StageName']}/{route}" for route in _open_routes(template)]
-    statements += [_allow(route, {"AWS": "*"}) for route in open_routes]
-    for api in of_type(template, "AWS::ApiGateway::RestApi").values():
-        api["Properties"]["Policy"] = {"Version": "2012-10-17", "Statement": statements}
+
+def _restrict(api: Api) -> Place:
+    """Return the API's resource policy, with the values of parameters."""
+
+    def put(template: Template) -> None:
+        (stage,) = of_type(template, "AWS::ApiGateway::Stage").values()
+        policy = ApiPolicy(stage["Properties"]["StageName"])
+        statements: list[Any] = [policy.neutral()]
+        if api.private:
+            statements.append(policy.through(_split("VpcEndpointIds")))
+        if api.cidrs:
+            statements.append(policy.from_networks(_split("AllowedNetworks"), private=api.private is not None))
+        if api.auth == "iam":
+            if api.private:
+                statements.append(policy.principals([_OWN_ACCOUNT]))
+            allowed = {"Ref": "AllowedOrganizationId"}
+            statements += [
+                only_if(_PRINCIPALS, policy.principals(_split("AllowedPrincipals"))),
+                only_if(_ORGANIZATION, policy.organization(allowed, _OWN_ACCOUNT)),
+                *(policy.everybody(route) for route in _open_routes(template)),
+            ]
+        else:
+            statements.append(policy.everybody())
+        for each in of_type(template, "AWS::ApiGateway::RestApi").values():
+            each["Properties"]["Policy"] = resource_policy(statements)
+
+    return put
+
+
+def _through_first_endpoint(own: str) -> Place:
+    """Return the output `ApiUrl` of a private API."""
+
+    def put(template: Template) -> None:
+        parts = template["Outputs"]["ApiUrl"]["Value"]["Fn::Join"][1]
+        (number,) = (index for index, part in enumerate(parts) if isinstance(part, str) and own in part)
+        before, _, after = parts[number].partition(own)
+        parts[number : number + 1] = [before, {"Fn::Select": ["0", _split("VpcEndpointIds")]}, after]
+
+    return put
 
 
 def _open_routes(template: Template) -> list[str]:
@@ -89,9 +174,14 @@ def _open_routes(template: Template) -> list[str]:
     return [f"{each['HttpMethod']}{path(each['ResourceId']) or '/'}" for each in open_]
 
 
-def _allow(resource: str, principal: dict[str, Any]) -> dict[str, Any]:
-    return _statement("Allow", resource, principal)
+def _list(pattern: str) -> str:
+    return f"{pattern}(,{pattern})*"
 
 
-def _statement(effect: str, resource: str, principal: dict[str, Any]) -> dict[str, Any]:
-    return {"Effect": effect, "Principal": principal, "Action": "execute-api:Invoke", "Resource": resource}
+def _split(parameter: str) -> dict[str, Any]:
+    # A text instead of a list, because the User Guide does not allow Fn::Join in conditions.
+    return {"Fn::Split": [",", {"Ref": parameter}]}
+
+
+def _is_given(value: Any) -> dict[str, Any]:
+    return {"Fn::Not": [{"Fn::Equals": [value, ""]}]}

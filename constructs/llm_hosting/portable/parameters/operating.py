@@ -45,8 +45,15 @@ def _job_retention(jobs: Jobs) -> Parameter:
     def found(name: str) -> dict[str, Any]:
         return {"Fn::FindInMap": ["JobRetention", {"Ref": "JobRetentionInHours"}, name]}
 
-    rule = "LifecycleConfiguration.Rules.0"
-    days = ("ExpirationInDays", "NoncurrentVersionExpiration.NoncurrentDays")
+    def keep_files(template: Template) -> None:
+        """Set the days of the job bucket, which has versions; that of data capture has none and days of its own."""
+        for bucket in of_type(template, "AWS::S3::Bucket").values():
+            (rule,) = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
+            if "NoncurrentVersionExpiration" in rule:
+                days = found("FileDays")
+                rule["ExpirationInDays"] = rule["NoncurrentVersionExpiration"]["NoncurrentDays"] = days
+                rule["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] = days
+
     text = '"retention_in_seconds":'
     return Parameter(
         "JobRetentionInHours",
@@ -56,8 +63,7 @@ def _job_retention(jobs: Jobs) -> Parameter:
         allowed=tuple(choices),
         places=(
             in_texts(f"{text}{jobs.retention_in_seconds}", text, found("Seconds")),
-            *(at("AWS::S3::Bucket", f"{rule}.{name}", found("FileDays")) for name in days),
-            at("AWS::S3::Bucket", f"{rule}.AbortIncompleteMultipartUpload.DaysAfterInitiation", found("FileDays")),
+            keep_files,
         ),
         mappings={
             "JobRetention": {

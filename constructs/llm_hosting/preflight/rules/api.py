@@ -24,10 +24,13 @@ _USUAL_PORTS = {"https": 443, "http": 80}
 @warning
 def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
     """Without authorization anybody can spend the GPU."""
-    if resolution.deployment.api.auth == "none":
+    api = resolution.deployment.api
+    if api.auth == "none":
+        where = "who reaches its VPC endpoints" if api.private else "on the internet"
+        where = "at the addresses of api.allow.cidrs" if api.cidrs else where
         yield Finding(
             "api.auth",
-            "'none' opens the API to everybody on the internet; only the throttle limits what they spend",
+            f"'none' opens the API to everybody {where}; only the throttle limits what they spend",
             "prefer iam",
         )
 
@@ -41,6 +44,30 @@ def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
             "true gives no chat here, because the engine takes no messages: POST /chat/completions answers 400",
             "call POST /completions, or use an engine that takes messages",
         )
+
+
+@error
+def reserved_concurrency_fits_functions(resolution: Resolution) -> Iterator[Finding]:
+    """What is reserved for a function is also its limit, so it must be enough for the calls that Slipway itself makes.
+
+    A queue hands more messages to a function than it may run, and those it loses count as attempts.
+    """
+    deployment = resolution.deployment
+    tasks = 1 + bool(resolution.openai_routes) + deployment.hosting.runs_on_machines
+    least = {
+        "every_minute": (tasks, "tasks that begin at once each minute"),
+        "poll_job": (deployment.jobs.max_waiting + 1, "callers that may be held (jobs.max_waiting), and one more"),
+        "record_result": (deployment.most_workers, "batches of results that its queue hands over at once"),
+        "run_job": (deployment.most_workers, "jobs that its queue hands over at once (jobs.max_concurrency)"),
+    }
+    for name, calls in deployment.api.reserved_concurrency.items():
+        field = f"api.reserved_concurrency.{name}"
+        if name not in deployment.function_names:
+            names = ", ".join(sorted(deployment.function_names))
+            yield Finding(field, "is no function of this deployment", f"use one of {names}")
+        elif name in least and calls < least[name][0]:
+            count, what = least[name]
+            yield Finding(field, f"{calls} is less than the {count} {what}", f"use {count} or more")
 
 
 @error
@@ -145,7 +172,7 @@ def first_origin_reads_refusals(resolution: Resolution) -> Iterator[Finding]:
 
 @error
 def arns_are_in_region(resolution: Resolution) -> Iterator[Finding]:
-    """Alarms notify only topics of their own region, and SageMaker uses only keys and reserved capacity of its own."""
+    """Topics, keys, reserved capacity, certificate and web ACL are used only in their own region."""
     arns = regions_of_arns(resolution.deployment)
     region = resolution.deployment.region or next(iter(arns.values()), None)
     for field, own in arns.items():
@@ -199,6 +226,10 @@ def regions_of_arns(deployment: Deployment) -> dict[str, str]:
         "alarms.topic_arn": deployment.alarms.topic_arn,
         "model.weights_kms_key_arn": deployment.model.weights_kms_key_arn,
         "hosting.volume_kms_key_arn": deployment.hosting.volume_kms_key_arn,
+        "security.kms_key_arn": deployment.security.kms_key_arn,
+        "security.log_kms_key_arn": deployment.security.log_kms_key_arn,
         "hosting.reserved_capacity_arn": deployment.hosting.reserved_capacity_arn,
+        "api.domain.certificate_arn": deployment.api.domain and deployment.api.domain.certificate_arn,
+        "api.waf_acl_arn": deployment.api.waf_acl_arn,
     }
     return {field: arn.split(":")[3] for field, arn in arns.items() if arn}

@@ -14,7 +14,7 @@ from ...resolution.parallelism import (
     spread_by,
     stages_set,
 )
-from .rule import error
+from .rule import error, warning
 from .suitable_type import SUCH_AS
 
 _CATALOG = "catalog/instances.json"  # of the project
@@ -138,3 +138,15 @@ def cores_form_a_topology(resolution: Resolution) -> Iterator[Finding]:
                 f"{placement.degree} cores can't share a model on {placement.instance.type}",
                 f"use one of {choices}",
             )
+
+
+@warning
+def captured_prompts_are_kept(resolution: Resolution) -> Iterator[Finding]:
+    """Data capture keeps what callers write and read, for everybody who may read its bucket."""
+    if capture := resolution.deployment.hosting.data_capture:
+        yield Finding(
+            "hosting.data_capture",
+            f"keeps prompts and answers of {capture.percent} % of the calls for {capture.retention_in_days} days in a "
+            "bucket, and the bucket stays when the stack goes",
+            "tell your callers, limit who may read the bucket, and silence this warning with a reason",
+        )

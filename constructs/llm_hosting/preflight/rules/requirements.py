@@ -56,11 +56,14 @@ _NEEDED = (
         "false is refused with hosting.mode: ec2, whose machines take nothing but jobs",
         "use true, or mode: realtime",
     ),
-    Requirement(
-        "security.vpc",
-        lambda d: not d.hosting.runs_on_machines and d.security.vpc is not None,
-        "is refused with hosting.mode: {deployment.hosting.mode}, whose container runs in SageMaker's network",
-        "remove it, or use mode: ec2",
+    *(
+        Requirement(
+            f"security.{name}",
+            lambda d, name=name: d.security.customer_keys and getattr(d.security, name) is not None,  # type: ignore[misc]
+            "is refused with security.customer_keys: true, which makes both keys",
+            "remove one of the two",
+        )
+        for name in ("kms_key_arn", "log_kms_key_arn")
     ),
     Requirement(
         "jobs.invocation_timeout_in_seconds",
@@ -88,10 +91,94 @@ _NEEDED = (
         "remove it, or change api.auth",
     ),
     Requirement(
+        "api.access_logs",
+        lambda d: d.logs.requests == "none" and d.api.access_logs and "access_logs" in d.api.model_fields_set,
+        "true is refused with logs.requests: none, which writes no line for a request",
+        "remove it, or use logs.requests: metadata",
+    ),
+    Requirement(
+        "hosting.data_capture",
+        lambda d: d.hosting.data_capture is not None and not d.hosting.answers_at_once,
+        "is refused with hosting.mode: {deployment.hosting.mode}: SageMaker captures invocations of real-time "
+        "endpoints, and the job bucket holds the prompts and answers of jobs",
+        "remove it, or use mode: realtime",
+    ),
+    Requirement(
+        "hosting.data_capture",
+        lambda d: d.hosting.data_capture is not None and d.hosting.answers_at_once and d.uses_components,
+        "is refused with {deployment.why_components}, which makes the model an inference component: SageMaker's guide "
+        "knows capture only for a model of the endpoint's own configuration",
+        "remove one of the two",
+    ),
+    Requirement(
         "api.keys",
         lambda d: bool(d.api.keys) and d.api.auth != "api-key",
         "needs api.auth: api-key, not {deployment.api.auth}, which asks nobody for a key",
         "remove it, or change api.auth",
+    ),
+    *(
+        Requirement(
+            f"api.allow.{name}",
+            lambda d, name=name: d.api.allow is not None and getattr(d.api.allow, name) and d.api.auth != "iam",  # type: ignore[misc]
+            "{value} needs api.auth: iam, not {deployment.api.auth}, which learns no caller's account",
+            "remove it, or use api.auth: iam",
+        )
+        for name in ("accounts", "organization")
+    ),
+    Requirement(
+        "api.domain",
+        lambda d: d.api.domain is not None and d.api.private is not None,
+        "is refused with api.private: its record would have to name the VPC endpoint's own DNS name, which a template "
+        "can't look up",
+        "remove it; callers use ApiUrl, or the name of the API by private DNS",
+    ),
+    Requirement(
+        "api.waf",
+        lambda d: d.api.waf and d.api.waf_acl_arn is not None,
+        "true is refused with api.waf_acl_arn, because a stage takes one web ACL",
+        "remove one of the two",
+    ),
+    Requirement(
+        "api.auth",
+        lambda d: d.api.auth == "jwt" and d.api.jwt is None,
+        "'jwt' needs api.jwt, which says whose tokens are accepted",
+        "set api.jwt.issuer and api.jwt.audience, or api.jwt.user_pool: true",
+    ),
+    Requirement(
+        "api.jwt",
+        lambda d: d.api.jwt is not None and d.api.auth != "jwt",
+        "needs api.auth: jwt, not {deployment.api.auth}, which reads no tokens",
+        "remove it, or use auth: jwt",
+    ),
+    Requirement(
+        "api.jwt.issuer",
+        lambda d: d.api.jwt is not None and d.api.jwt.issuer is None and not d.api.jwt.user_pool,
+        "is missing, so no token would be accepted",
+        "set it, or user_pool: true",
+    ),
+    Requirement(
+        "api.jwt.issuer",
+        lambda d: d.api.jwt is not None and d.api.jwt.issuer is not None and d.api.jwt.user_pool,
+        "is refused with user_pool: true, where the pool is the issuer",
+        "remove one of the two",
+    ),
+    Requirement(
+        "api.jwt.audience",
+        lambda d: d.api.jwt is not None and d.api.jwt.issuer is not None and not d.api.jwt.audience,
+        "is empty, so the issuer's tokens for other services would be accepted",
+        "name the audience of this API's tokens",
+    ),
+    Requirement(
+        "api.jwt.groups_claim",
+        lambda d: d.api.jwt is not None and d.api.jwt.groups_claim is not None and not d.api.jwt.groups,
+        "does nothing without api.jwt.groups",
+        "remove it, or name groups",
+    ),
+    Requirement(
+        "api.playground",
+        lambda d: d.api.playground and d.api.auth == "jwt",
+        "true is refused with api.auth: jwt, for whose tokens the page has no field",
+        "use `slipway playground <name>`, which needs no setting and sends the token in SLIPWAY_TOKEN",
     ),
     Requirement(
         "hosting.instance_count.min",
@@ -136,18 +223,6 @@ _NEEDED = (
         lambda d: d.hosting.reserved_capacity_arn is not None and len(d.hosting.instance_types) > 1,
         "reserves instances of one type, and hosting.instance_type has several",
         "name the type of the reserved capacity",
-    ),
-    Requirement(
-        "hosting.network_isolation",
-        lambda d: d.hosting.network_isolation and d.model.weights is None,
-        "true cuts the container off from the Hugging Face Hub",
-        "set model.weights to an S3 prefix, or use false",
-    ),
-    Requirement(
-        "hosting.network_isolation",
-        lambda d: d.hosting.network_isolation and d.serving.handler is not None,
-        "true cuts serving.handler off from its packages and from S3",
-        "use false, or an engine's own handler",
     ),
     Requirement(
         "model.weights_kms_key_arn",
