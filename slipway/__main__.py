@@ -37,7 +37,7 @@ from slipway.cli.deploying import (
     verify,
 )
 from slipway.cli.developing import catalog, models, reference
-from slipway.cli.operating import bench, call, gateway, keys, logs, openapi, playground, purge, status, usage
+from slipway.cli.operating import bench, call, evidence, gateway, keys, logs, openapi, playground, purge, status, usage
 from slipway.cli.operating import list as list_
 from slipway.cli.parser import Parser, overview
 from slipway.shared.cdk_command import cdk
@@ -49,7 +49,7 @@ _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Run": (call, playground, openapi, gateway, list_, status, logs),
     "Measure": (bench,),
     "Keys": (keys, usage),
-    "Maintain": (purge,),
+    "Maintain": (evidence, purge),
     "Your own facts": (catalog, models),
     "Work on Slipway itself": (reference,),
 }

@@ -42,20 +42,34 @@ class Account:
 
 def is_used(check: str, deployment: Deployment) -> bool:
     """Whether the check with this id concerns the deployment."""
-    on_ec2 = deployment.hosting.runs_on_machines
+    on_ec2, vpc = deployment.hosting.runs_on_machines, deployment.security.vpc
     used = {
         "image-in-registry": not on_ec2,
         "service-quota": deployment.hosting.endpoint is None,
         "shared-endpoint": deployment.hosting.endpoint is not None,
         "instance-type-offered": on_ec2,
-        "machine-network": deployment.security.vpc is not None,
-        "vpc-quota": on_ec2 and deployment.security.vpc is None,
-        "volume-key": on_ec2 and deployment.hosting.volume_kms_key_arn is None,
+        "machine-network": on_ec2 and vpc is not None,
+        "service-network": vpc is not None
+        and not vpc.is_made
+        and (not on_ec2 or vpc.functions or vpc.service_endpoints),
+        "vpc-quota": vpc.is_made if vpc else on_ec2,
+        "volume-key": on_ec2 and deployment.hosting.volume_kms_key_arn is None and not deployment.security.has_data_key,
+        "own-keys": any(
+            (
+                deployment.security.kms_key_arn,
+                deployment.security.log_kms_key_arn,
+                deployment.hosting.volume_kms_key_arn,
+            )
+        ),
         "weights-in-bucket": deployment.model.weights is not None,
         "adapters-in-bucket": deployment.has_adapter_components,
-        "cloudwatch-role": deployment.api.access_logs,
+        "cloudwatch-role": deployment.writes_access_log,
         "scaling-role": deployment.is_scaled,
         "usage-plans": deployment.api.auth == "api-key",
+        "vpc-endpoints": deployment.api.private is not None,
+        "certificate": deployment.api.domain is not None,
+        "hosted-zone": deployment.api.domain is not None and deployment.api.domain.zone is not None,
+        "web-acl": deployment.api.waf_acl_arn is not None,
         "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
     }
     return used.get(check, True)

@@ -11,18 +11,24 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import NOT_ASKED, Account, is_used
 from slipway.account.adapters_in_bucket import adapters_in_bucket
 from slipway.account.bootstrap import bootstrap_version
+from slipway.account.certificate import certificate
 from slipway.account.endpoint_quota import service_quota
 from slipway.account.function_concurrency import function_concurrency
 from slipway.account.gateway_timeout import gateway_timeout
+from slipway.account.hosted_zone import hosted_zone
 from slipway.account.image_registry import image_in_registry
 from slipway.account.instance_type_offered import instance_type_offered
 from slipway.account.log_role import cloudwatch_role
 from slipway.account.machine_network import machine_network
+from slipway.account.own_keys import own_keys
 from slipway.account.scaling_role import scaling_role
+from slipway.account.service_network import service_network
 from slipway.account.shared_endpoint import shared_endpoint
 from slipway.account.usage_plans import usage_plans
 from slipway.account.volume_key import volume_key
+from slipway.account.vpc_endpoints import vpc_endpoints
 from slipway.account.vpc_quota import vpc_quota
+from slipway.account.web_acl import web_acl
 from slipway.account.weights_in_bucket import weights_in_bucket
 from slipway.shared.aws_clients import local_cloud
 from slipway.shared.aws_errors import sentence
@@ -40,11 +46,17 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "scaling-role": scaling_role,
     "instance-type-offered": instance_type_offered,
     "machine-network": machine_network,
+    "service-network": service_network,
     "vpc-quota": vpc_quota,
     "volume-key": volume_key,
+    "own-keys": own_keys,
     "function-concurrency": function_concurrency,
     "gateway-timeout": gateway_timeout,
     "usage-plans": usage_plans,
+    "vpc-endpoints": vpc_endpoints,
+    "certificate": certificate,
+    "hosted-zone": hosted_zone,
+    "web-acl": web_acl,
 }
 
 

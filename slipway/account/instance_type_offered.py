@@ -15,16 +15,21 @@ _OWN_SUBNETS = 2  # subnets of a VPC that the stack makes
 def instance_type_offered(deployment: Deployment, report: Report, account: Account) -> Iterator[Finding]:
     """Refuse a zone without the type: the launch of a machine there fails, and so does the deploy."""
     name, ec2 = deployment.hosting.instance_types[0], account.clients("ec2")
-    pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
-        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
-    )
-    offered = sorted({each["Location"] for page in pages for each in page["InstanceTypeOfferings"]})
+    offered = zones_with(ec2, name)
     if not offered:
         yield Finding(_FIELD, f"EC2 has no {name} in {account.region}", "use another type, or another region")
         return
     if missing := [zone for zone in _zones(deployment, ec2) if zone not in offered]:
         fix = f"use another type, or security.vpc with subnets in {', '.join(offered)}"
         yield Finding(_FIELD, f"EC2 has no {name} in {', '.join(missing)}, where the machines would run", fix)
+
+
+def zones_with(ec2: Any, name: str) -> list[str]:
+    """Return the zones of the region in which EC2 offers the type."""
+    pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
+        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
+    )
+    return sorted({each["Location"] for page in pages for each in page["InstanceTypeOfferings"]})
 
 
 def _zones(deployment: Deployment, ec2: Any) -> list[str]:

@@ -21,6 +21,6 @@ def vpc_quota(deployment: Deployment, report: Report, account: Account) -> Itera
     others = [each for each in tags if each.get(_STACK) != report.name]
     quota = value_of(account.clients("service-quotas"), "vpc", "L-F678F1CE")
     if len(others) >= quota:
-        problem = f"is null, so the stack makes a VPC, but {account.region} of account {account.id} has "
+        problem = f"names none, so the stack makes a VPC, but {account.region} of account {account.id} has "
         fix = "name an existing VPC, or ask Service Quotas for more 'VPCs per Region' (L-F678F1CE)"
         yield Finding("security.vpc", f"{problem}{len(others)} of at most {quota} already", fix)

@@ -21,7 +21,13 @@ from slipway.shared.terminal import NoTerminalError, ask_on_terminal
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError, asking_aws, existing_stack, find_stack
 from slipway.templates.diff import deployed_template
 
-_KINDS = {"AWS::S3::Bucket": "bucket", "AWS::DynamoDB::Table": "table", "AWS::Logs::LogGroup": "log group"}
+_KEY = "KMS key"
+_KINDS = {
+    "AWS::S3::Bucket": "bucket",
+    "AWS::DynamoDB::Table": "table",
+    "AWS::Logs::LogGroup": "log group",
+    "AWS::KMS::Key": _KEY,
+}
 _PART = "AWS::S3::BucketPolicy"  # a part of its bucket, which is named
 _PATIENCE_IN_SECONDS, _LOOK_IN_SECONDS = 900, 5
 _KEPT = ("Retain", "RetainExceptOnCreate")
@@ -104,7 +110,9 @@ def _announced(stack: DeployedStack) -> list[str]:
         lines.append(f"  goes   {count} resources")
     if kept:
         lines += [f"  stays  {resource}" for resource in kept]
-        lines.append(f"         They bill for storage alone; `slipway purge {stack.name}` removes them afterwards.")
+        has_key = any(each.startswith(_KEY) for each in kept)
+        bill = "storage, and for each KMS key 1 USD a month" if has_key else "storage alone"
+        lines.append(f"         They bill for {bill}; `slipway purge {stack.name}` removes them afterwards.")
     return lines
 
 

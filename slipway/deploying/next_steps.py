@@ -32,5 +32,8 @@ def _for_openai(stack: DeployedStack, deployment: Deployment) -> list[tuple[str,
         return []
     if deployment.api.auth == "none":
         return [(f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=unused", "for OpenAI's clients")]
+    if deployment.api.auth == "jwt":
+        token = f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=<a token>"
+        return [(token, f"for OpenAI's clients; a token of {stack.outputs['TokenIssuer']}")]
     export = f"export OPENAI_BASE_URL={stack.api_url} OPENAI_API_KEY=<the key>"
     return [(key_command(stack, deployment.api.keys), "shows the key"), (export, "for OpenAI's clients")]

@@ -113,7 +113,10 @@ def plan(names: Sequence[str], results: Sequence[CheckResult], root: Path) -> Pl
             steps.append(bootstrap_step(account, region))
         if _SETTINGS in missing:
             what = f"deploy {ACCOUNT_SETTINGS} in {region}, once: the role for API Gateway's logs, free"
-            steps.append(deploy_step([what], [ACCOUNT_SETTINGS], [ACCOUNT_SETTINGS], region))
+            # Its role is limited and tagged as the deployment says that stands beside it.
+            governed = [each for each in targets if each.region == region and each.deployment.security.governs]
+            contexts = [ACCOUNT_SETTINGS, *(each.in_context for each in governed[:1])]
+            steps.append(deploy_step([what], [ACCOUNT_SETTINGS], contexts, region))
     anywhere = [target.region for target in targets if target.deployment.region is None]
     stacks, contexts = [target.stack for target in targets], [target.in_context for target in targets]
     words = [line for target in targets for line in target.words]

@@ -33,11 +33,18 @@ class Backend:
     names: tuple[str, ...]
     url: str | None
     routes: frozenset[str]
-    auth: Literal["api-key", "iam", "none"]
+    auth: Literal["api-key", "iam", "jwt", "none"]
     wakes: bool = False
     by_jobs: bool = False
     price: Price | None = None
     key_command: str | None = None
+
+    @property
+    def unreachable(self) -> str | None:
+        """Why a gateway can't call the API; None = it can."""
+        if self.auth == "iam":
+            return "its callers sign their requests (api.auth: iam)"
+        return "its callers bring tokens, which expire (api.auth: jwt)" if self.auth == "jwt" else None
 
     @property
     def variable(self) -> str:

@@ -9,8 +9,9 @@ from slipway.stack.api import refusal
 from slipway.stack.deployed_stack import DeployedStack
 from slipway.stack.keys import DeployedKeys, KeysError, key_command
 from slipway.stack.methods import methods_of
+from slipway.stack.operator_token import takes_tokens
 
-# Ways of API Gateway to authorize a method -> api.auth. A key is checked by an authorizer of ours.
+# Ways of API Gateway to authorize a method -> api.auth. A key, or a token, is checked by an authorizer of ours.
 _AUTH: dict[str, Literal["api-key", "iam", "none"]] = {"CUSTOM": "api-key", "AWS_IAM": "iam", "NONE": "none"}
 
 
@@ -30,7 +31,7 @@ def backend_of(stack: DeployedStack, price: Price | None) -> Backend:
         names=_names(variables),
         url=stack.api_url,
         routes=with_responses(answered, methods),
-        auth=_AUTH[methods["POST", "/generate"]],
+        auth="jwt" if takes_tokens(stack) else _AUTH[methods["POST", "/generate"]],
         wakes="WAKES_PER_DAY" in variables,
         by_jobs=variables["HOSTING_MODE"] in ("async", "ec2"),
         price=price,

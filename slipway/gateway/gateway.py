@@ -84,9 +84,9 @@ def _deployed(clients: Clients, root: Path, names: Sequence[str]) -> list[Backen
     stacks = sorted(deployed_stacks(clients), key=lambda stack: stack.name)
     found = [_backend(stack, root) for stack in stacks if has_openai_routes(stack)]
     for each in found:
-        if each.auth == "iam":
-            print(f"{each.name} is left out: its callers sign their requests (api.auth: iam).", file=sys.stderr)
-    reachable = [each for each in found if each.auth != "iam"]
+        if each.unreachable:
+            print(f"{each.name} is left out: {each.unreachable}.", file=sys.stderr)
+    reachable = [each for each in found if not each.unreachable]
     if not reachable:
         where = clients("cloudformation").meta.region_name
         raise GatewayError(

@@ -53,10 +53,10 @@ def pools(
 
 
 def _demand_reachable(backend: Backend) -> None:
-    if backend.auth == "iam":
+    if backend.unreachable:
         raise GatewayError(
-            f"{backend.name}: its callers sign their requests (api.auth: iam), and gateways can't; set api.auth: "
-            "api-key in its file and deploy it."
+            f"{backend.name}: {backend.unreachable}, and gateways can't; set api.auth: api-key in its file and deploy "
+            "it."
         )
     if not backend.routes:
         raise GatewayError(

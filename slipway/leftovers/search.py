@@ -15,6 +15,7 @@ from slipway.shared.aws_clients import Clients
 from slipway.shared.sizes import size
 from slipway.stack.deployed_stack import DeployedStack
 
+_WAITING_DAYS = 30  # the longest wait before KMS deletes a key
 _MOST_COUNTED = 100_000  # versions in a bucket; each call lists 1,000 of them
 _TABLES = {"jobs": "table: jobs and short answers", "usage": "table: what keys have used"}
 _UNKNOWN_TABLE = f"table: its tag {CONTENT_TAG} is missing, so what it holds is not known"
@@ -22,6 +23,8 @@ _GONE = ("ResourceNotFoundException", "NoSuchBucket", "404")
 _ENDING_STATES = ("DELETING", "ARCHIVED")
 _HOSTING = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:(inference-component|endpoint|endpoint-config|model)/")
 _API_KEY = re.compile(r"arn:[^:]+:apigateway:[^:]+::/apikeys/")  # left over only if the stack is gone
+_CIPHER_KEY = re.compile(r"arn:[^:]+:kms:[^:]+:[^:]+:key/")
+_KEY = re.compile(f"{_API_KEY.pattern}|{_CIPHER_KEY.pattern}")
 _OF_EC2 = re.compile(r"arn:[^:]+:ec2:[^:]+:[^:]+:(instance|volume)/")  # only EC2 tells which of them still exist
 
 _Tagged = dict[str, dict[str, str]]  # tags by ARN
@@ -41,23 +44,27 @@ def find(deployment: str, clients: Clients) -> tuple[list[RetainedResource], lis
     running = list(RetainedHosting(hosting, clients("sagemaker")).all()) if hosting else []
     running += [*retained_machines(deployment, ec2), *retained_disks(deployment, ec2)]
     stored, unknown = _stored(
-        {arn: tags for arn, tags in arns.items() if arn not in hosting and not _API_KEY.match(arn)}, clients
+        {arn: tags for arn, tags in arns.items() if arn not in hosting and not _KEY.match(arn)}, clients
     )
     keys = (_api_key(arn.rpartition("/")[2], clients("apigateway")) for arn in arns if _API_KEY.match(arn))
-    return running + stored + [key for found in keys for key in found], unknown
+    # Keys of KMS come last: what they encrypt could not be read without them.
+    ciphers = (_cipher_key(arn, clients("kms")) for arn in arns if _CIPHER_KEY.match(arn))
+    return running + stored + [key for found in (*keys, *ciphers) for key in found], unknown
 
 
 def find_left(stack: DeployedStack) -> list[RetainedResource]:
     """Unused resources that earlier stacks of the name, or updates of the present one, left behind.
 
-    No update may be under way. Endpoints and machines are not included. Raises BusyEndpointError.
+    No update may be under way. Endpoints and machines are not included, and neither are keys of KMS: objects in a
+    bucket keep the key that they were written with. Raises BusyEndpointError.
     """
     clients = stack.clients
     arns, in_stack = _tagged(stack.name, clients("resourcegroupstaggingapi")), _in_stack(stack)
     hosting = [arn for arn in arns if _HOSTING.match(arn)]
     unused = list(RetainedHosting(hosting, clients("sagemaker")).unused(in_stack)) if hosting else []
     # Only leftovers are described, because counting the versions in a live bucket takes minutes.
-    left = {arn: tags for arn, tags in arns.items() if arn not in hosting and _name_in(arn) not in in_stack}
+    kept = {*hosting, *(arn for arn in arns if _CIPHER_KEY.match(arn))}
+    left = {arn: tags for arn, tags in arns.items() if arn not in kept and _name_in(arn) not in in_stack}
     stored, _ = _stored(left, clients)
     return [*unused, *retained_disks(stack.name, clients("ec2")), *stored]
 
@@ -133,6 +140,18 @@ def _api_key(key_id: str, gateway: Any) -> list[RetainedResource]:
         return []
     holds = "opens nothing without its stack"
     return [RetainedResource("API key", name, holds, lambda: gateway.delete_api_key(apiKey=key_id))]
+
+
+def _cipher_key(arn: str, kms: Any) -> list[RetainedResource]:
+    key = kms.describe_key(KeyId=arn)["KeyMetadata"]
+    if key["KeyState"] == "PendingDeletion":
+        return []
+    holds = f"{key['Description']}; it can be restored for {_WAITING_DAYS} days after this"
+
+    def remove() -> None:
+        kms.schedule_key_deletion(KeyId=arn, PendingWindowInDays=_WAITING_DAYS)
+
+    return [RetainedResource("KMS key", key["KeyId"], holds, remove)]
 
 
 def _log_group(name: str, logs: Any) -> list[RetainedResource]:

@@ -125,6 +125,7 @@ def _variables(cloud: LocalCloud, client: ApiClient) -> dict[str, str]:
         "NO_PROXY": os.environ["NO_PROXY"],
         "no_proxy": os.environ["no_proxy"],
         **({"API_KEY": client.api_key} if client.api_key else {}),
+        **({"SLIPWAY_TOKEN": client.token} if client.token else {}),
     }
 
 

@@ -138,7 +138,7 @@ def _operation(route: Route, meant: _Operation) -> Schema:
         "operationId": route.id,
         "tags": [route.path.split("/")[1]],
         "summary": meant.summary,
-        "security": [{"signature": []}, {"bearer" if route.openai else "key": []}],
+        "security": [{"signature": []}, {"bearer" if route.openai else "key": []}, {"token": []}],
         "responses": answers | {str(status): _error(status, route.path) for status in sorted(meant.errors)},
     }
     if meant.parameters:

@@ -26,6 +26,12 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "scheme": "bearer",
         "description": "The same key (`api.auth: api-key`), on OpenAI's routes.",
     },
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A token of the API's issuer (`api.auth: jwt`), on all routes.",
+    },
 }
 ANSWERS = {
     200: "The answer.",

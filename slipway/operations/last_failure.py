@@ -36,6 +36,15 @@ _CAUSES = (
         r"gated repo|GatedRepo|huggingface\.co.{0,80}(401|403)|(401|403).{0,80}huggingface\.co",
         "the model is gated: stage the weights (`slipway stage {name}`) and set model.weights",
     ),
+    (
+        r"S3 VPC endpoint exists",
+        "no endpoint or route leads from the subnets of security.vpc to S3: `slipway doctor {name}` says more",
+    ),
+    (
+        r"connect to '?https://(huggingface\.co|pypi\.org)|no route to https://pypi",
+        "the container does not reach the internet: stage the weights (`slipway stage {name}`) and set model.weights, "
+        "or use subnets in security.vpc that lead there",
+    ),
     (r"no space left on device", "the disk is too small: raise hosting.volume_size_in_gb"),
     (
         r"could not connect to the endpoint|could not resolve host|name resolution|network is unreachable",

@@ -1,17 +1,19 @@
-"""Shows the usage of each key of a deployed API in a month, and its share of the cost."""
+"""Shows the usage of each key, or caller, of a deployed API in a month, and its share of the cost."""
 
 import json
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from slipway.hosting.hosting import hosting_of
 from slipway.stack.deployed_stack import DeployedStack, with_stack
-from slipway.stack.key_counts import Counts, counts_of, owner_of_key
+from slipway.stack.key_counts import Counts, callers_of, counts_of, owner_of_key
 from slipway.stack.keys import DeployedKeys, KeysError
+from slipway.stack.operator_token import takes_tokens
 
-_HEADER = ("key", "owner", "requests", "errors", "tokens in", "tokens out", "open", "USD")
+Who = dict[str, Any]
+
+_COUNTED = ("requests", "errors", "tokens in", "tokens out", "open", "USD")
 _OTHERS = "others"  # the stack's own key, keys made by hand, and names that the deployment has dropped
 
 
@@ -32,50 +34,54 @@ def run(deployment: str, month: datetime | None, region: str | None, usd: float 
 
 
 def _show(stack: DeployedStack, month: datetime, usd: float | None, *, as_json: bool) -> int:
-    keys = DeployedKeys(stack)
+    counted = _of_callers(stack, month) if takes_tokens(stack) else _of_keys(stack, month)
     cost, basis = (usd, "as given") if usd is not None else _cost(stack, month)
-    used = counts_of(stack, month)
-    rows = list(_rows(keys, used, cost))
+    tokens = sum(counts.tokens for _, counts in counted)
+    rows = [who | _shares(counts, cost, tokens) for who, counts in counted]
     if as_json:
-        print(json.dumps({"month": f"{month:%Y-%m}", "usd": cost, "basis": basis, "keys": rows}, indent=2))
+        found = {"callers": rows} if takes_tokens(stack) else {"keys": rows}
+        print(json.dumps({"month": f"{month:%Y-%m}", "usd": cost, "basis": basis} | found, indent=2))
         return 0
     from slipway.shared.table import print_table
 
     shown = [_cells(row) for row in rows]
-    print_table(_HEADER, shown, right=_HEADER[2:])
+    names = ("caller", "group") if takes_tokens(stack) else ("key", "owner")
+    print_table((*names, *_COUNTED), shown, right=_COUNTED)
     total = "not known" if cost is None else f"{cost:.2f} USD"
     print(f"{month:%Y-%m} (UTC), cost {total}: {basis}; shared out by tokens.")
     return 0
 
 
-def _rows(keys: DeployedKeys, used: dict[str, Counts], cost: float | None) -> Iterator[dict[str, Any]]:
-    tokens = sum(counts.tokens for counts in used.values())
-    left = dict(used)
-    for name, key in sorted(keys.named.items()):
-        yield _row(name, key.owner, left.pop(owner_of_key(name), Counts()), cost, tokens)
-    others = Counts()
+def _of_callers(stack: DeployedStack, month: datetime) -> list[tuple[Who, Counts]]:
+    if "UsageTable" not in stack.outputs:
+        raise KeysError(f"{stack.name} counts no usage: add api.jwt.groups to its file and deploy it.")
+    return [({"caller": caller, "group": group}, counts) for caller, group, counts in callers_of(stack, month)]
+
+
+def _of_keys(stack: DeployedStack, month: datetime) -> list[tuple[Who, Counts]]:
+    keys = DeployedKeys(stack)
+    left, others = counts_of(stack, month), Counts()
+    rows = [(name, key.owner, left.pop(owner_of_key(name), Counts())) for name, key in sorted(keys.named.items())]
     for counts in left.values():
         others = others.plus(counts)
-    yield _row(_OTHERS, None, others, cost, tokens)
+    return [({"key": name, "owner": owner}, counts) for name, owner, counts in [*rows, (_OTHERS, None, others)]]
 
 
-def _row(name: str, owner: str | None, counts: Counts, cost: float | None, tokens: int) -> dict[str, Any]:
-    share = counts.tokens / tokens if tokens else 0
+def _shares(counts: Counts, cost: float | None, tokens: int) -> dict[str, Any]:
     return {
-        "key": name,
-        "owner": owner,
         "requests": counts.requests,
         "errors": counts.errors,
         "tokens_in": counts.tokens_in,
         "tokens_out": counts.tokens_out,
         "tokens_open": counts.open,
-        "usd": None if cost is None else round(cost * share, 2),
+        "usd": None if cost is None else round(cost * counts.tokens / tokens if tokens else 0, 2),
     }
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    numbers = [f"{row[name]:,}" for name in ("requests", "errors", "tokens_in", "tokens_out", "tokens_open")]
-    return (row["key"], row["owner"] or "", *numbers, "" if row["usd"] is None else f"{row['usd']:.2f}")
+    *who, requests, errors, tokens_in, tokens_out, tokens_open, usd = row.values()
+    numbers = [f"{number:,}" for number in (requests, errors, tokens_in, tokens_out, tokens_open)]
+    return (*(each or "" for each in who), *numbers, "" if usd is None else f"{usd:.2f}")
 
 
 def _cost(stack: DeployedStack, month: datetime) -> tuple[float | None, str]:

@@ -10,6 +10,7 @@ from slipway.hosting.hosting import hosting_of
 from slipway.leftovers.retained_resource import BusyEndpointError
 from slipway.leftovers.search import find_left
 from slipway.operations.last_failure import last_failure
+from slipway.shared.aws_errors import UnreachableApiError, sentence
 from slipway.stack.alarms import alarms_on
 from slipway.stack.api import OPEN_JOB, DeployedApi
 from slipway.stack.deployed_stack import DeployedStack, with_stack
@@ -56,7 +57,10 @@ def checks_of(stack: DeployedStack, timeout: int) -> Iterator[Check]:
     yield from hosting.checks()
     yield _alarms(stack)
     if state.good and hosting.takes_calls:
-        yield from _calls(stack, timeout)
+        try:
+            yield from _calls(stack, timeout)
+        except UnreachableApiError as error:
+            yield Check("calls", False, sentence(error))
     yield hosting.still_billing()
     yield _left(stack)
 

@@ -76,7 +76,8 @@ One file `endpoints/<name>.yaml` describes an endpoint for [several deployments]
 `endpoints/schema.json` are written by `make reference` from the models in
 `constructs/llm_hosting/deployment/settings/shared_endpoint.py`.
 """
-FILLED = ("deployments.md", "engines.md", "idle.md", "models.md", "openai.md", "rules.md")
+_PAGES = "deployments engines evidence idle models openai permissions rules"
+FILLED = tuple(f"{page}.md" for page in _PAGES.split())
 CONSTRAINTS = {"minimum": ">= {}", "exclusiveMinimum": "> {}", "maximum": "<= {}", "maxLength": "at most {} characters"}
 KINDS = {"object": "mapping of text to text", "array": "list", "string": "text", "integer": "whole number"}
 

@@ -21,6 +21,7 @@ from slipway.checking.readable_report import text
 from slipway.checking.rule_sentences import rule_sentences
 from slipway.reference.deployment_table import deployment_table
 from slipway.reference.idle_table import idle_table
+from slipway.reference.security_tables import permissions_table, scanners_table, standards_table
 
 _BLOCK = re.compile(r"<!-- made by `make reference`: (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _KINDS = {"gpu": "GPU", "cpu": "CPU", "neuron": "Neuron"}
@@ -174,6 +175,9 @@ def _report() -> Iterator[str]:
 
 
 _TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "permissions": permissions_table,
+    "scanners": scanners_table,
+    "standards": standards_table,
     "engines": _engines,
     "versions": _versions,
     "variables": _variables,

@@ -1,6 +1,7 @@
 """AWS errors as one sentence."""
 
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
+from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from slipway.shared.aws_clients import is_local
 
@@ -11,6 +12,18 @@ _BAD_CREDENTIALS = (
     "SignatureDoesNotMatch",
 )
 _BAD_HERE = ("InvalidClientTokenId", "UnrecognizedClientException")  # also if the account has not enabled the region
+
+
+class UnreachableApiError(BotoConnectionError):  # type: ignore[misc]
+    """A deployed API can't be reached from here; `problem` is one sentence with the fix."""
+
+    fmt = "{problem}"
+
+
+class NoTokenError(BotoCoreError):  # type: ignore[misc]
+    """There is no token to call an API with; the message is one sentence."""
+
+    fmt = "{message}"
 
 
 def sentence(error: BotoCoreError | ClientError) -> str:
@@ -24,6 +37,8 @@ def sentence(error: BotoCoreError | ClientError) -> str:
             f"The local cloud at {url.rstrip('/')} has ended: start `slipway local` again, "
             'then `eval "$(slipway env)"` again.'
         )
+    if isinstance(error, NoTokenError | UnreachableApiError):
+        return str(error)
     if isinstance(error, BotoCoreError):
         return f"AWS could not be asked: {' '.join(str(error).split())}"
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")

@@ -1,4 +1,4 @@
-"""Calls a deployed API as its callers do: signed with the operator's credentials, or with its key."""
+"""Calls a deployed API as its callers do: signed with the operator's credentials, with its key, or with a token."""
 
 import json
 import time
@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import URLLib3Session
 from botocore.utils import get_environ_proxies
 
+from local_cloud.callers import headers_of_admitted
+from slipway.shared.aws_errors import UnreachableApiError
 from slipway.stack.deployed_stack import DeployedStack
+from slipway.stack.operator_token import OperatorToken, takes_tokens
 
 OPEN_JOB = ("queued", "running")
 _TIMEOUTS_IN_SECONDS = (10, 330)  # for the connection and for the answer; api.timeout_in_seconds is at most 300
@@ -48,7 +53,10 @@ def refusal(stack: DeployedStack, *, as_job: bool) -> str | None:
 
 
 class DeployedApi:
-    """The API of a complete stack. Raises boto3's errors if AWS or the API can't be reached.
+    """The API of a complete stack.
+
+    Raises boto3's errors if AWS or the API can't be reached, and NoTokenError. UnreachableApiError says from where or
+    by which DNS record the API can be reached.
 
     credentials: of botocore; None = boto3's default. connections: the number of connections to keep open, one for
     each caller at the same time.
@@ -56,7 +64,9 @@ class DeployedApi:
 
     def __init__(self, stack: DeployedStack, credentials: Any = None, connections: int = 10) -> None:
         self.url = str(stack.api_url)
-        self._region, self._key = stack.region, _key(stack)
+        self._stack, self._region, self._key = stack, stack.region, _key(stack)
+        self._unsigned = _headers_here(stack)
+        self._token = OperatorToken(stack) if takes_tokens(stack) else None
         # The object itself is kept, because it refreshes the credentials before they expire.
         self._credentials = credentials or boto3.Session().get_credentials()
         self._http = _session(self.url, connections)
@@ -76,12 +86,21 @@ class DeployedApi:
         if self._key:
             request.headers["x-api-key"] = self._key
             request.headers["authorization"] = f"Bearer {self._key}"  # where OpenAI's routes expect the key
+        elif self._token:
+            request.headers["authorization"] = f"Bearer {self._token.value()}"
         elif self._credentials:
             frozen = self._credentials.get_frozen_credentials()
             SigV4Auth(frozen, "execute-api", self._region).add_auth(request)
         else:
             raise NoCredentialsError
-        return self._http.send(request.prepare())
+        for name, value in self._unsigned.items():
+            request.headers[name] = value
+        try:
+            return self._http.send(request.prepare())
+        except BotoConnectionError as error:
+            if problem := _why_unreachable(self._stack):
+                raise UnreachableApiError(problem=problem) from error
+            raise
 
     def fetch(self, url: str) -> ApiAnswer:
         """Get the file behind a link from the API."""
@@ -119,6 +138,30 @@ def answer_of(response: Any) -> ApiAnswer:
         content = response.content.decode(errors="replace")
     advice = response.headers.get("retry-after", "")
     return ApiAnswer(response.status_code, content, int(advice) if advice.isdecimal() else 0)
+
+
+def _headers_here(stack: DeployedStack) -> dict[str, str]:
+    """Return headers with which calls of this machine pass the API's policy on the local cloud."""
+    if not stack.local_cloud:
+        return {}
+    try:
+        (api,) = stack.resources["AWS::ApiGateway::RestApi"]
+        return headers_of_admitted(stack.clients("apigateway"), api)
+    except (KeyError, ClientError):  # a caller needs no permission to read the policy
+        return {}
+
+
+def _why_unreachable(stack: DeployedStack) -> str | None:
+    """Return the likely reason, with the fix; None = the API has a public address that AWS gave it."""
+    host = urlsplit(str(stack.api_url)).hostname
+    if "ApiUrlWithPrivateDns" in stack.outputs:
+        return (
+            f"{stack.name} has a private API: call it from a machine that reaches the VPC endpoint of {host}, such as "
+            "one in its VPC."
+        )
+    if target := stack.outputs.get("DomainTarget"):
+        return f"{host} can't be reached: make a CNAME record of this name to {target}, or wait until DNS knows it."
+    return None
 
 
 def _key(stack: DeployedStack) -> str | None:

@@ -1,10 +1,11 @@
 """Reads the usage of a deployed API's callers, as the functions count it (`inference_api.keys.usage_row`)."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from inference_api.keys.named_key import caller_of_key, hash_of_caller
-from inference_api.keys.usage_row import Row, month_prefix, number, owner_in
+from inference_api.keys.usage_row import Row, group_in, month_prefix, number, owner_in
 from slipway.stack.deployed_stack import DeployedStack
 
 
@@ -39,6 +40,16 @@ def owner_of_key(name: str) -> str:
 
 def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:
     """Read the counts of a month (UTC), by owner."""
+    return {owner_in(row): _counts(row) for row in _rows(stack, month)}
+
+
+def callers_of(stack: DeployedStack, month: datetime) -> list[tuple[str, str, Counts]]:
+    """Read the hash, the group and the counts of each caller with a token in a month (UTC), the busiest first."""
+    found = [(owner_in(row), group_in(row), _counts(row)) for row in _rows(stack, month)]
+    return sorted(found, key=lambda each: (-each[2].tokens, each[0]))
+
+
+def _rows(stack: DeployedStack, month: datetime) -> Iterator[Row]:
     pages = (
         stack.clients("dynamodb")
         .get_paginator("scan")
@@ -48,8 +59,7 @@ def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:
             ExpressionAttributeValues={":month": {"S": month_prefix(month)}},
         )
     )
-    rows = (row for page in pages for row in page["Items"])
-    return {owner_in(row): _counts(row) for row in rows}
+    return (row for page in pages for row in page["Items"])
 
 
 def _counts(row: Row) -> Counts:

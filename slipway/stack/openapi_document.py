@@ -9,6 +9,7 @@ from slipway.openapi.schemas import Schema
 from slipway.stack.api import refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
 from slipway.stack.methods import methods_of
+from slipway.stack.operator_token import takes_tokens
 
 # Security schemes by a method's authorizationType. API Gateway has no type for a key without an authorizer.
 _SCHEMES = {"AWS_IAM": ("signature",), "CUSTOM": ("key", "bearer"), "NONE": ()}
@@ -34,7 +35,7 @@ def document_of(stack: DeployedStack) -> Schema:
     for path, operations in whole["paths"].items():
         for verb, operation in operations.items():
             if (authorization := methods.get((verb.upper(), path))) is not None:
-                schemes = _SCHEMES[authorization]
+                schemes = ("token",) if takes_tokens(stack) and authorization == "CUSTOM" else _SCHEMES[authorization]
                 security = [each for each in operation["security"] if not each.keys().isdisjoint(schemes)]
                 paths.setdefault(path, {})[verb] = operation | {"security": security}
     longest = int(stack.variables["LONGEST_WAIT_IN_SECONDS"])

@@ -22,6 +22,7 @@ from slipway.shared.aws_errors import sentence
 from slipway.stack.api import DeployedApi, refusal
 from slipway.stack.deployed_stack import DeployedStack, with_stack
 from slipway.stack.openapi_document import document_of
+from slipway.stack.operator_token import takes_tokens
 from slipway.stack.proxy_token import token_of
 
 _LARGEST_BODY = 10 * 1024 * 1024  # API Gateway's own limit
@@ -115,7 +116,7 @@ class SigningProxy(ThreadingHTTPServer):
         self.host = f"127.0.0.1:{self.server_port}"
         self.url = f"http://{self.host}/{self.token}/"
         self.settings = serve.config(stack.variables) | {
-            "auth": "api-key" if "ApiKeyId" in stack.outputs else "iam",
+            "auth": "api-key" if "ApiKeyId" in stack.outputs or takes_tokens(stack) else "iam",
             "deployment": stack.name,
             "region": stack.region,
             "api_url": api.url,

@@ -9,6 +9,7 @@ from llm_hosting import ACCOUNT_SETTINGS
 from llm_hosting.archive import ArchiveError
 from llm_hosting.deployment.file import DeploymentError
 from llm_hosting.deployment.paths import UnknownDeploymentError, find, stack_name
+from llm_hosting.deployment.settings.governance import Governance
 from llm_hosting.file_errors import why
 from llm_hosting.portable.code.assets import Code
 from llm_hosting.portable.code.index_file import InlineCodeError
@@ -68,7 +69,7 @@ def _synthesized(
 
     def make(app: Any) -> PortableTemplate:
         if resolution is None:
-            return render_account_settings(app)
+            return render_account_settings(app, Governance())
         return render(app, name, resolution, values, code)
 
     return in_app(root, make)

@@ -4,14 +4,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from slipway.changes.access.grants import Grant
 from slipway.changes.access.model_names import model_names, page_origins
 from slipway.changes.access.policies import grants_of
 from slipway.changes.access.routes import Admission, listed, routes
+from slipway.changes.access.token_rules import VARIABLE, refused, token_rules
 from slipway.changes.template.resources import Resource, Resources
 
 ADMITTING = ("AuthorizationType", "AuthorizerId", "ApiKeyRequired", "AuthorizationScopes")
 """The properties of a route that decide which callers it admits."""
-_ADDRESSES = ("AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage")
+_API = "AWS::ApiGateway::RestApi"
+_ADDRESSES = (_API, "AWS::ApiGateway::Stage", "AWS::ApiGateway::DomainName")
 _KEYS = {"AWS::ApiGateway::UsagePlan": "a key of this plan", "AWS::ApiGateway::ApiKey": "this key"}
 
 
@@ -36,11 +39,17 @@ def refusals(before: Resources, after: Resources, replaced: Collection[str]) -> 
             if each.type in _KEYS:
                 yield Refusal(name, "", f"requests with {_KEYS[each.type]} are refused from then on")
     for name in (before.keys() & after.keys()) - gone.keys():
-        yield from _by_policy(before[name], after[name])
+        if before[name].type == _API:
+            yield from _by_address(before[name], after[name])
+            yield from _by_policy(before[name], after[name])
     was, is_now = model_names(before), model_names(after)
     for api in (was.keys() & is_now.keys()) - lost:
-        if refused := is_now[api].refused(was[api]):
-            yield Refusal(api, "", f"requests for {refused} are refused from then on")
+        if names := is_now[api].refused(was[api]):
+            yield Refusal(api, "", f"requests for {names} are refused from then on")
+    rules = token_rules(after)
+    for name, old in token_rules(before).items():
+        if name in rules and (tokens := refused(old, rules[name])):
+            yield Refusal(name, f"Environment.Variables.{VARIABLE}", f"{tokens} are refused from then on")
     pages = page_origins(after)
     for api, origins in page_origins(before).items():
         if api not in lost and (gone_origins := sorted(origins - pages.get(api, frozenset()))):
@@ -88,11 +97,33 @@ def _changed(was: Admission, is_now: Admission) -> str:
     return "AuthorizerId changes" if was.authorizer != is_now.authorizer else "AuthorizationScopes change"
 
 
+def _by_address(before: Resource, after: Resource) -> Iterator[Refusal]:
+    was, is_now = ("PRIVATE" in str(each.properties.get("EndpointConfiguration")) for each in (before, after))
+    if is_now and not was:
+        said = (
+            "a public API becomes private: callers who come through none of its VPC endpoints are refused from then on"
+        )
+        yield Refusal(before.logical_id, "EndpointConfiguration", said)
+
+
 def _by_policy(before: Resource, after: Resource) -> Iterator[Refusal]:
-    """Principals that a resource policy stops admitting."""
-    if before.type not in _ADDRESSES or "Policy" not in before.properties or "Policy" not in after.properties:
+    """Callers that a resource policy stops admitting, or that a policy refuses which no template holds any more."""
+    was, is_now = before.properties.get("Policy"), after.properties.get("Policy")
+    if is_now is None:
+        if any(not _is_plain_http(each) for each in grants_of(was, "Deny")):
+            said = "Policy leaves the template, but CloudFormation keeps it (aws-cdk#21840), and it refuses as before"
+            yield Refusal(before.logical_id, "Policy", f"{said}; set api.allow: {{}} for one that restricts nothing")
         return
-    kept = grants_of(after.properties["Policy"])
-    gone = [each for each in grants_of(before.properties["Policy"]) if not any(one.covers(each) for one in kept)]
+    shut = grants_of(was, "Deny")
+    for each in grants_of(is_now, "Deny"):
+        if not _is_plain_http(each) and not any(one.covers(each) for one in shut):
+            yield Refusal(before.logical_id, "Policy", f"Policy refuses from then on {each}")
+    kept = grants_of(is_now)
+    gone = [each for each in grants_of(was) if not any(one.covers(each) for one in kept)]
     for who in sorted({each.principal for each in gone}):
         yield Refusal(before.logical_id, "Policy", f"Policy stops admitting {who}")
+
+
+def _is_plain_http(denial: Grant) -> bool:
+    """Whether a denial refuses only what the API does not speak."""
+    return denial.conditions == {("Bool", "aws:securetransport", ("false",))}

@@ -44,10 +44,10 @@ class Door:
 
 def opened(before: Resources, after: Resources) -> list[Door]:
     """The doors that an update opens; a door that moves to another logical id stays the same door."""
-    old, found = list(_doors(before)), []
+    old, found = list(public_doors(before)), []
     moved = Counter(_kind(each, after) for each in old if each.logical_id not in after)
     open_apis = _open_apis(before)
-    for door in _doors(after):
+    for door in public_doors(after):
         if any(each.covers(door) for each in old) or (door.sentence == _OPEN_ROUTE and door.logical_id in open_apis):
             continue
         kind = _kind(door, before)
@@ -86,7 +86,8 @@ def _kind(door: Door, others: Resources) -> tuple[str, str, str, str]:
     return door.type, door.property, door.sentence, door.scope if there else ""
 
 
-def _doors(resources: Resources) -> Iterator[Door]:
+def public_doors(resources: Resources) -> Iterator[Door]:
+    """The ways in that are open to the public."""
     for each in resources.values():
         yield from _doors_of(each, resources)
 

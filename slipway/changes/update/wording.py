@@ -6,6 +6,18 @@ from slipway.changes.template.values import shown
 from slipway.changes.update.comparison import ABSENT, Difference
 from slipway.changes.update.replacement import Update, causes, unmarked
 
+# What another key of KMS means for data that is there, by type and property (source: the services' guides to
+# encryption at rest).
+_KEYS = {
+    ("AWS::DynamoDB::Table", "SSESpecification"): "the items get the new key, and stay readable meanwhile",
+    (
+        "AWS::Logs::LogGroup",
+        "KmsKeyId",
+    ): "new lines get the new key, and older lines need the old one until they expire",
+    ("AWS::S3::Bucket", "BucketEncryption"): "new objects get the new key, and older ones need the old one until they "
+    "expire",
+    ("AWS::SQS::Queue", "KmsMasterKeyId"): "new messages get the new key, and waiting ones need the old one",
+}
 _LONGEST, _CONTEXT = 60, 15  # characters of a value, and of its part that both share
 
 
@@ -16,7 +28,8 @@ def quiet(difference: Difference, update: Update) -> str:
         return "code"
     if update.schema and difference.path[: len(update.schema.tags)] == update.schema.tags:
         return "tags"
-    return f"{said_of(difference, update)}, in place"
+    said = f"{said_of(difference, update)}, in place"
+    return f"{said}: {kept}" if (kept := _KEYS.get((update.resource.type, top))) else said
 
 
 def said_of(difference: Difference, update: Update) -> str:

@@ -1,0 +1,1 @@
+"""The evidence that a security review asks for: roles, resources, open doors and accepted findings of a template."""
