@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,12 +17,14 @@ from local_cloud.assembly import Stack, read_stacks, synthesize
 from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
+from local_cloud.keys import put_key
 from support.command import Command, command_on
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
 from support.repository import ROOT
 from support.stacks.small_stacks import REGION, delete_stacks
 from support.stacks.staging_runs import BUCKET, FILES, MODEL, Staging
 from support.stand_ins.hub_server import HubServer
+from support.stand_ins.issuer import HOST, Issuer
 from support.stand_ins.s3_recorder import S3Recorder
 
 assert not (ROOT / "constructs" / "__init__.py").exists(), "constructs/__init__.py hides the CDK's package of that name"
@@ -33,6 +36,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("shared"), derandomize=True)
 hypothesis.settings.load_profile("shared")
+
+
+OWN_KEY = re.compile(r"arn:aws:kms:[a-z0-9-]+:[0-9]{12}:key/[a-f0-9-]+")
 
 
 @pytest.fixture(scope="session")
@@ -66,10 +72,20 @@ def stacks(assembly: Path) -> dict[str, Stack]:
 
 
 @pytest.fixture(scope="session")
-def shared_cloud(stacks: dict[str, Stack]) -> Iterator[LocalCloud]:
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Issuer]:
+    """Run an issuer of tokens, which functions on the shared cloud reach."""
+    with Issuer(tmp_path_factory.mktemp("issuer")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shared_cloud(stacks: dict[str, Stack], issuer: Issuer) -> Iterator[LocalCloud]:
     """Run one local cloud for all tests, with the account settings deployed."""
-    with LocalCloud(port=free_port()) as running:
+    with LocalCloud(port=free_port(), issuers={HOST: issuer.port}, certificates=issuer.certificates) as running:
         running.wait_until_ready()
+        issuer.now = running.now
+        for arn in {each for stack in stacks.values() for each in OWN_KEY.findall(json.dumps(stack.template))}:
+            put_key(running, arn)
         deploy(running, stacks[ACCOUNT_SETTINGS])
         yield running
 

@@ -17,9 +17,9 @@ DEPLOYMENTS = sorted(Path(__file__).parent.glob("deployments/*.yaml"))
 
 @dataclass(frozen=True)
 class Served:
-    """A deployed API. `url`: the base_url for SDKs. `keys`: by name. `cloud_url`: the local cloud's URL.
+    """A deployed API. `url`: the base_url for SDKs. `key`: a key, or a token. `keys`: by name.
 
-    `environment`: of a command line that operates the deployment.
+    `cloud_url`: the local cloud's URL. `environment`: of a command line that operates the deployment.
     """
 
     url: str

@@ -14,7 +14,15 @@ from support.repository import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"!?\[[^]]*\]\((?!https?:)([^)#\s]+)(?:#[^)\s]*)?\)")
-IN_SITE = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "examples"}  # which `make docs` copies
+IN_SITE = {
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+    "docs",
+    "examples",
+}  # which `make docs` copies
 
 
 def test_the_example_of_the_readme_has_neither_error_nor_warning(tmp_path: Path) -> None:

@@ -22,13 +22,16 @@ from support.repository import ROOT
 CDK = {"aws_cdk", "cdk_nag", "constructs"}
 VERSION = "llm_hosting.installed_version"
 FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the catalog as data
-FACTS = {VERSION, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
+POLICY = "llm_hosting.resource_policy"  # CDK and portable template write it alike
+FACTS = {VERSION, POLICY, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
 # These modules read files; constructs get data that is already read.
 READERS = {
     f"llm_hosting.deployment.{name}"
     for name in ("endpoint_file", "file", "lock_file", "overlay", "paths", "tenants", "yaml_file")
 }
-PLACES = {f"llm_hosting.{name}" for name in ("archive", "home", "project", "sources")}  # where code and files are
+PLACES = {
+    f"llm_hosting.{name}" for name in ("archive", "home", "package_installer", "project", "sources")
+}  # where code and files are
 JUDGES = {*FACTS, *READERS, *PLACES, "llm_hosting.file_errors", "llm_hosting.preflight"}
 RENDERED = {*JUDGES, "llm_hosting.fleets", "llm_hosting.portable"}
 API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # which the OpenAPI document reads, too
@@ -48,6 +51,7 @@ STATES = "inference_api.shared.model_states"
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
     VERSION: set(),
+    POLICY: set(),
     **{name: {*FILES, "llm_hosting.file_errors", "llm_hosting.project"} for name in FILES},
     "llm_hosting.catalog": {*FILES, "llm_hosting.project"},
     "llm_hosting.deployment": {"llm_hosting.catalog", VERSION},

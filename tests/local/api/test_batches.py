@@ -174,7 +174,7 @@ REFUSED = {
     "no form": (b"{}", {"content-type": "application/json"}, 415, "unsupported_media_type"),
     "no boundary": (b"", {"content-type": "multipart/form-data"}, 400, "invalid_form"),
     "cut off": (form(PURPOSE, file_of("{}"))[:-6], FORM, 400, "invalid_form"),
-    "two files": (form(PURPOSE, file_of("{}"), file_of("{}")), FORM, 400, "invalid_parameter"),
+    "two files": (form(PURPOSE, file_of("{}"), file_of("{}")), FORM, 400, "invalid_form"),
     "no file": (form(PURPOSE), FORM, 400, "invalid_parameter"),
     "no purpose": (form(file_of("{}")), FORM, 400, "invalid_parameter"),
     "another purpose": (form(('name="purpose"', "vision"), file_of("{}")), FORM, 400, "invalid_parameter"),

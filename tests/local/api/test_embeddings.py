@@ -14,6 +14,7 @@ from slipway.stack.deployed_stack import find_stack
 from support.command import Command
 from support.repository import ROOT
 from support.retrieval import QUESTIONS, TEXTS, best
+from support.stacks.canary import KEPT, Canary
 from support.stacks.deployed_stacks import Apis
 
 SHIPPED = ("bge-small", "qwen3-embedding-0-6b")
@@ -76,6 +77,21 @@ def test_jobs_and_generate_take_the_engines_own_body(apis: Apis) -> None:
     assert (status, len(vectors)) == (200, 2)
     status, _, job = api.call("POST", "/jobs?wait=25", body)
     assert (status, job["status"], job["output"]) == (200, "succeeded", vectors)
+
+
+@pytest.mark.parametrize("name", ["bge-small", "rerank"])
+def test_texts_are_in_no_log(apis: Apis, cloud: LocalCloud, name: str) -> None:
+    text = f"canary-in-{name}"
+    api = apis(name)
+    canary = Canary(cloud, api.region, text)
+    bodies: list[dict[str, Any]] = [{"input": text}, {"query": text, "documents": [text]}, {"inputs": [text]}]
+    for body in bodies:
+        for path in ("/embeddings", "/rerank", "/generate", "/jobs?wait=25"):
+            for more in ({}, {text: text}, {"model": text}):
+                api.call("POST", path, body | more)
+    places = canary.places()
+    assert "file input" in places, "the canary was sent"
+    assert places - KEPT == set()
 
 
 def test_a_job_answers_for_a_model_that_only_jobs_reach(apis: Apis) -> None:

@@ -345,8 +345,28 @@ class TestMachines:
         assert f"{missing} does not exist in {REGION}" in asked_of(vpc, missing).of("machine-network").message
 
 
-def subnet_of(ec2: Any, vpc: str, number: int) -> str:
-    return str(ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.1.{number}.0/24")["Subnet"]["SubnetId"])
+@pytest.mark.usefixtures("prepared")
+class TestContainersInAVpc:
+    def test_need_a_way_to_s3(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        ec2 = bare_cloud.client("ec2", region=REGION)
+        vpc = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+        subnets = [subnet_of(ec2, vpc, number, AvailabilityZone=f"{REGION}{'ab'[number]}") for number in range(2)]
+        network = {"vpc": {"vpc_id": vpc, "subnet_ids": subnets}}
+        weights = {"id": "Qwen/Qwen3-4B", "weights": f"s3://{BUCKET}/models/"}
+        closed = [
+            each for each in check(security=network, model=weights).report.findings if each.rule == "service-network"
+        ]
+        assert {each.level for each in closed} == {"error"}, closed
+        assert f"{subnets[0]} has no route to the internet, and no endpoints of s3" in closed[0].message
+        tables = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"]
+        s3 = {"ServiceName": f"com.amazonaws.{REGION}.s3", "RouteTableIds": [each["RouteTableId"] for each in tables]}
+        ec2.create_vpc_endpoint(VpcId=vpc, VpcEndpointType="Gateway", **s3)
+        assert "service-network" in check(security=network, model=weights).passed
+
+
+def subnet_of(ec2: Any, vpc: str, number: int, **members: str) -> str:
+    made = ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.1.{number}.0/24", **members)
+    return str(made["Subnet"]["SubnetId"])
 
 
 def route_out(ec2: Any, vpc: str, subnet: str, **target: str) -> None:
@@ -557,3 +577,64 @@ def test_another_region_than_the_deployments_is_wrong_use(check: Checker) -> Non
     result = check.command(check.write(region=REGION), "--region", "eu-west-1", caller=check.cloud.deployer)
     assert result.returncode == 2
     assert f"asked is made for {REGION}" in result.stderr
+
+
+DOMAIN = "llm.example.com"
+
+
+class TestTheFrontDoorOfAnApi:
+    def test_needs_vpc_endpoints_that_lead_to_it(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        ec2 = bare_cloud.client("ec2", region=REGION)
+        vpc = ec2.create_vpc(CidrBlock="10.3.0.0/16")["Vpc"]["VpcId"]
+        right, wrong = (
+            ec2.create_vpc_endpoint(
+                VpcId=vpc, ServiceName=f"com.amazonaws.{REGION}.{service}", VpcEndpointType="Interface"
+            )["VpcEndpoint"]["VpcEndpointId"]
+            for service in ("execute-api", "sqs")
+        )
+
+        def asked_of(*ids: str) -> Asked:
+            return check(api={"private": {"vpc_endpoint_ids": list(ids)}})
+
+        assert "vpc-endpoints" in asked_of(right).passed
+        found = asked_of(right, wrong).of("vpc-endpoints")
+        assert (found.level, found.field) == ("error", "api.private.vpc_endpoint_ids")
+        assert f"{wrong} leads to com.amazonaws.{REGION}.sqs, not to execute-api" in found.message
+        assert f"vpce-0123abcd does not exist in {REGION}" in asked_of("vpce-0123abcd").of("vpc-endpoints").message
+
+    def test_needs_a_certificate_for_its_domain(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        acm = bare_cloud.client("acm", region=REGION)
+
+        def asked_of(arn: str) -> Asked:
+            return check(api={"domain": {"name": DOMAIN, "certificate_arn": arn}})
+
+        for name in (DOMAIN, "*.example.com"):
+            assert "certificate" in asked_of(acm.request_certificate(DomainName=name)["CertificateArn"]).passed
+        other = acm.request_certificate(DomainName="*.llm.example.com")["CertificateArn"]
+        assert "covers *.llm.example.com, not llm.example.com" in asked_of(other).of("certificate").message
+        missing = f"arn:aws:acm:{REGION}:{ACCOUNT}:certificate/0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+        assert f"does not exist in {REGION}" in asked_of(missing).of("certificate").message
+        elsewhere = asked_of(missing.replace(REGION, "us-east-1")).of("certificate")
+        assert "is in us-east-1 of account" in elsewhere.message
+
+    def test_needs_the_zone_of_its_record(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        route53 = bare_cloud.client("route53", region=REGION)
+        made = route53.create_hosted_zone(Name="example.com", CallerReference="asked")["HostedZone"]["Id"]
+        arn = f"arn:aws:acm:{REGION}:{ACCOUNT}:certificate/0b1c2d3e"
+
+        def asked_of(zone: str, name: str) -> Asked:
+            return check(api={"domain": {"name": DOMAIN, "certificate_arn": arn, "zone": {"id": zone, "name": name}}})
+
+        zone = made.rpartition("/")[2]
+        assert "hosted-zone" in asked_of(zone, "example.com").passed
+        assert "use example.com" in asked_of(zone, DOMAIN).of("hosted-zone").message
+        assert "Z0NONE is no zone of account" in asked_of("Z0NONE", "example.com").of("hosted-zone").message
+
+    def test_needs_the_web_acl_that_it_names(self, check: Checker, bare_cloud: LocalCloud) -> None:
+        visible = {"SampledRequestsEnabled": False, "CloudWatchMetricsEnabled": False, "MetricName": "all"}
+        made = bare_cloud.client("wafv2", region=REGION).create_web_acl(
+            Name="common", Scope="REGIONAL", DefaultAction={"Allow": {}}, VisibilityConfig=visible
+        )["Summary"]["ARN"]
+        assert "web-acl" in check(api={"waf_acl_arn": made}).passed
+        missing = f"{made.rpartition('/')[0]}/0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+        assert f"does not exist in {REGION}" in check(api={"waf_acl_arn": missing}).of("web-acl").message

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from local_cloud.cloud import ACCOUNT
+from local_cloud.keys import put_key
 from support.repository import ROOT
 from support.stacks.small_stacks import REGION, statement
 from support.stacks.staging_runs import BUCKET, FILES, LARGE_FILES, MODEL, PARTS, STAGED, Staging, chosen
@@ -112,6 +113,7 @@ def test_a_gated_model_needs_a_token_which_goes_to_the_hub_only(staging: Staging
 
 def test_the_key_of_the_deployment_encrypts_every_object(staging: Staging) -> None:
     key = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/1111abcd-0000-4000-8000-000000000001"
+    put_key(staging.cloud, key)
     staging.write(weights_kms_key_arn=key, files=["config.json", "tokenizer.json"])
     assert staging.run()[0] == 0
     client = staging.cloud.client("s3", region=REGION)

@@ -18,6 +18,7 @@ from slipway.measuring.figures.results import read
 from support.command import Command
 from support.patience import wait_for
 from support.repository import ROOT
+from support.stacks.canary import KEPT, Canary
 from support.stacks.deployed_stacks import deployed, edited, resource_ids
 from support.stacks.machines import forget_faults, machines, order_fault, wait_for_state
 from support.templates.template_parts import Template
@@ -123,6 +124,14 @@ def held(cloud: LocalCloud, instance: str) -> int:
     model = services(cloud, instance)["slipway-model"]
     os.kill(model, signal.SIGSTOP)
     return model
+
+
+def test_what_callers_of_a_machine_write_is_in_no_log(cloud: LocalCloud, api: ApiClient) -> None:
+    canary = Canary(cloud, api.region, "canary-on-machine")
+    assert_answered(api, api.call("POST", "/jobs", PUBLISHED | {"prompt": "canary-on-machine"})[2])
+    places = canary.places()
+    assert "file input" in places
+    assert places - KEPT == set()
 
 
 def test_the_published_request_is_answered_by_a_model_that_stays_loaded(

@@ -17,6 +17,7 @@ from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy, destroy
 from support.hostile_chunks import events_of
+from support.stacks.canary import KEPT, Canary
 from support.stacks.component_endpoints import PlacedComponent, metric, order
 from support.stacks.deployed_stacks import edited, ended
 from support.templates.template_parts import Template, functions
@@ -236,3 +237,14 @@ def test_a_delete_during_a_wake_is_refused_and_ends_the_stream_and_the_next_dele
     destroy(asleep.cloud, asleep.stack)
     with pytest.raises(ClientError, match="Could not find"):
         asleep.describe()
+
+
+def test_what_callers_of_a_sleeping_model_write_is_in_no_log(cloud: LocalCloud, sleeper: Sleeper) -> None:
+    asked = [{"role": "user", "content": "canary-asleep"}]
+    canary = Canary(cloud, sleeper.api.region, "canary-asleep")
+    sleeper.fall_asleep()
+    assert text_of(sleeper.stream(messages=asked))
+    ended(sleeper.api, sleeper.api.call("POST", "/jobs", CHAT | {"messages": asked})[2])
+    places = canary.places()
+    assert "file input" in places
+    assert places - KEPT == set()

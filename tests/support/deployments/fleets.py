@@ -50,10 +50,21 @@ def fleet(changes: Changes) -> Fleet:
     return Fleet.model_validate(GOOD | changes)
 
 
-def rendered(changes: Changes, template: dict[str, Any] | None = None, *, archives: bool = False) -> RenderedFleet:
-    """Render the good fleet with these changes, with a template of a few parameters."""
+def rendered(
+    changes: Changes,
+    template: dict[str, Any] | None = None,
+    *,
+    archives: bool = False,
+    deployment: Changes | None = None,
+) -> RenderedFleet:
+    """Render the good fleet with these changes, with a template of a few parameters.
+
+    deployment: changes of the fleet's deployment.
+    """
     portable = PortableTemplate(template or TEMPLATE, {}, {"model.tar.gz": b""} if archives else {})
-    return RenderedFleet("chat", fleet(changes), "qwen3-4b", resolved({}), portable, PortableTemplate(SETTINGS))
+    return RenderedFleet(
+        "chat", fleet(changes), "qwen3-4b", resolved(deployment or {}), portable, PortableTemplate(SETTINGS)
+    )
 
 
 class StandInAws:

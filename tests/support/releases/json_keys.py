@@ -37,7 +37,7 @@ _BUILDERS: dict[str, tuple[Any, ...]] = {
         *(Failure, status.state_of, status._queue, DeployedEndpoint.state, DeployedEndpoint.backlog),
         *(machines.DeployedMachines.state, machines._shown),
     ),
-    "usage": (usage._show, usage._row),
+    "usage": (usage._show, usage._of_callers, usage._of_keys, usage._shares),
     "verify": (Check, verify._verify),
 }
 

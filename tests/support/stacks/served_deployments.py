@@ -1,8 +1,8 @@
 """Deployments on a local cloud, for tests that run in another environment.
 
 `python -m support.stacks.served_deployments <file> ...` deploys the files and then prints one JSON object. It holds the
-`cloud_url` and, by name, the `url` of each API, its `key` and its named `keys`, and the `environment` of a command line
-that operates the deployment. The program ends with standard input.
+`cloud_url` and, by name, the `url` of each API, its `key` (or a token), its named `keys`, and the `environment` of a
+command line that operates the deployment. The program ends with standard input.
 """
 
 import json
@@ -19,6 +19,7 @@ from local_cloud.cloud import LocalCloud, free_port
 from local_cloud.deploy import deploy
 from slipway.stack.deployed_stack import DeployedStack
 from slipway.stack.keys import DeployedKeys, KeysError
+from slipway.stack.operator_token import OperatorToken
 from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.repository import ROOT
 
@@ -55,7 +56,7 @@ def _served(cloud: LocalCloud, stack: Stack) -> dict[str, Any]:
     api = connect(cloud, outputs, stack.region)
     return {
         "url": api.url,
-        "key": api.api_key,
+        "key": OperatorToken(_found(cloud, stack)).value() if "TokenIssuer" in outputs else api.api_key,
         "keys": _named_keys(cloud, stack),
         "cloud_url": cloud.url,
         "environment": {
@@ -81,12 +82,16 @@ def _break(lambda_: Any) -> None:
         lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
 
-def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:
-    """Make a new value for each key that the deployment names."""
+def _found(cloud: LocalCloud, stack: Stack) -> DeployedStack:
     clients = partial(cloud.client, region=stack.region)
     (described,) = clients("cloudformation").describe_stacks(StackName=stack.name)["Stacks"]
+    return DeployedStack(described, clients)
+
+
+def _named_keys(cloud: LocalCloud, stack: Stack) -> dict[str, str]:
+    """Make a new value for each key that the deployment names."""
     try:
-        keys = DeployedKeys(DeployedStack(described, clients))
+        keys = DeployedKeys(_found(cloud, stack))
     except KeysError:
         return {}
     return {name: keys.create(key)[1] for name, key in keys.named.items()}

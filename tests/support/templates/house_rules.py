@@ -17,6 +17,22 @@ FORCED_TO_ANY_RESOURCE = {
     "ssm:UpdateInstanceInformation",
     "ssmmessages:CreateControlChannel",
     "ssmmessages:CreateDataChannel",
+    *(
+        f"ec2:{action}"
+        for action in (
+            "AssignPrivateIpAddresses",
+            "CreateNetworkInterface",
+            "CreateNetworkInterfacePermission",
+            "DeleteNetworkInterface",
+            "DeleteNetworkInterfacePermission",
+            "DescribeDhcpOptions",
+            "DescribeNetworkInterfaces",
+            "DescribeSecurityGroups",
+            "DescribeSubnets",
+            "DescribeVpcs",
+            "UnassignPrivateIpAddresses",
+        )
+    ),
     "ssmmessages:OpenControlChannel",
     "ssmmessages:OpenDataChannel",
     "xray:PutTelemetryRecords",
@@ -39,11 +55,15 @@ ON_TAGGED_INSTANCES = {"ec2:StartInstances", "ec2:StopInstances"}
 # These names are not physical names, or need to be unique only within their parent.
 SCOPED_NAMES = {
     ("AWS::ApiGateway::Authorizer", "Name"),
+    ("AWS::ApiGateway::DomainName", "DomainName"),  # the user's own domain
     ("AWS::ApiGateway::RestApi", "Name"),  # several APIs may have the same name
     ("AWS::ApiGateway::Stage", "StageName"),
     ("AWS::ApplicationAutoScaling::ScalingPolicy", "PolicyName"),
     ("AWS::CloudWatch::Alarm", "MetricName"),
+    ("AWS::Cognito::UserPoolResourceServer", "Name"),  # of a scope, in its own pool
+    ("AWS::EC2::VPCEndpoint", "ServiceName"),
     ("AWS::IAM::Policy", "PolicyName"),
+    ("AWS::Route53::RecordSet", "Name"),
     ("AWS::SageMaker::InferenceComponent", "VariantName"),
 }
 NAMED_BY_STACK_ID = {
@@ -64,9 +84,9 @@ def no_managed_policies(template: Template) -> list[str]:
 
 
 def no_partition_or_region_literals(template: Template) -> list[str]:
-    """Only the user's settings (topics, keys, secrets) may name a partition or region."""
+    """Only the user's settings (topics, keys, secrets, certificates, web ACLs) may name a partition or region."""
     text = json.dumps({name: part for name, part in template.items() if name != "Mappings"})
-    text = re.sub(r"arn:aws:(sns|kms|secretsmanager):us-east-1:111122223333", "", text)
+    text = re.sub(r"arn:aws:(acm|kms|secretsmanager|sns|wafv2):us-east-1:111122223333", "", text)
     regions = "|".join(container_accounts())
     return re.findall(rf"arn:aws[a-z-]*:|\b(?:{regions})\b|amazonaws\.com\.cn|\.amazonaws\.com/", text)
 
@@ -217,12 +237,18 @@ def _allowing(template: Template) -> Iterator[dict[str, Any]]:
 
 
 def statements_of(resource: Resource) -> Iterator[dict[str, Any]]:
-    """Return every statement of a policy, or of a role's inline policies."""
+    """Return every statement of a policy, or of a role's inline policies.
+
+    The policy of a VPC endpoint grants nothing, and only limits what roles allow.
+    """
+    if resource.get("Type") == "AWS::EC2::VPCEndpoint":
+        return
     properties = resource.get("Properties", {})
+    inline = properties.get("Policies", []) if resource["Type"] == "AWS::IAM::Role" else []
     documents = [
         properties.get("PolicyDocument"),
         properties.get("AssumeRolePolicyDocument"),
-        *(each["PolicyDocument"] for each in properties.get("Policies", [])),
+        *(each["PolicyDocument"] for each in inline),
     ]
     for document in filter(None, documents):
         yield from document["Statement"]

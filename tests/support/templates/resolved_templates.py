@@ -53,6 +53,8 @@ class Values:
                 return join(self.of(argument[1]))
             if name == "Fn::Split" and isinstance(text := self.of(argument[1]), str):
                 return text.split(argument[0])
+            if name == "Fn::Select" and isinstance(parts := self.of(argument[1]), list):
+                return parts[int(argument[0])]
             if name == "Fn::FindInMap":
                 keys = self.of(argument)
                 known = all(isinstance(each, str) for each in keys) and keys[0] != "Code"

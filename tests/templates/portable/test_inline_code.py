@@ -51,10 +51,12 @@ def test_assets_are_gone_and_nothing_else_changes(stacks: dict[str, Stack], name
     text = json.dumps(content["Resources"])
     assert "aws:asset" not in text
     assert "-assets-" not in text
-    assert "S3Key" not in text
-    places = [text.count(f"/{key}") for key in archives]
+    layers = {each["Content"]["S3Key"] for each in all_of(content, "Lambda::LayerVersion")}
+    assert text.count("S3Key") == len(layers)
+    assert layers <= {*archives}
+    places = [text.count(f"/{key}") for key in {*archives} - layers]
     assert all(count > 1 for count in places), "where it is, and who may read it"
-    assert text.count("${ArchiveBucketPrefix}-${AWS::Region}") == sum(places)
+    assert text.count("${ArchiveBucketPrefix}-${AWS::Region}") == sum(places) + len(layers)
     assert before == stacks[name].template
 
 

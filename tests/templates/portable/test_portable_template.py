@@ -47,6 +47,7 @@ def test_a_rendered_template_has_the_label_that_names_its_mode(stacks: dict[str,
     assert label == StackLabel("openai-community/gpt2", "ec2")
 
 
+WEB_ACL = "arn:aws:wafv2:us-east-1:444455556666:regional/webacl/another/"
 KEYS = [f"{KEY.rpartition('/')[0]}/{digit * 8}-0000-4000-8000-000000000001" for digit in "23"]
 SUBNET, ANOTHER_REGISTRY = "subnet-1a1b2c3d4e5f6071", "555566667777.dkr.ecr.${AWS::Region}.${AWS::URLSuffix}"
 KEPT: Changes = {"logs": {"retention_in_days": 7}, "jobs": {"retention_in_hours": 24}}
@@ -58,6 +59,18 @@ ONE_AT_ONCE = {"scaling": {"concurrent_requests_per_instance": 1}}
 
 def weights(uri: str, key: str) -> Changes:
     return {"weights": uri, "weights_kms_key_arn": key}
+
+
+def own_network(digit: str) -> Changes:
+    ids = {kind: f"{kind}-{digit * 8}" for kind in ("vpc", "sg", "rtb")}
+    return {
+        "vpc_id": ids["vpc"],
+        "subnet_ids": [f"subnet-{digit * 7}{number}" for number in "89"],
+        "security_group_ids": [ids["sg"]],
+        "service_endpoints": True,
+        "route_table_ids": [ids["rtb"]],
+        "functions": True,
+    }
 
 
 # Each row: a deployment by name or settings, the changes of another one, and the parameters that express them.
@@ -123,6 +136,48 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
         "canary",
         {"hosting": {"instance_count": {"min": 4, "max": 8}, "reserved_capacity_arn": ANOTHER_PLAN}},
         {"MinInstances": "4", "MaxInstances": "8"},
+    ),
+    "own-keys": (
+        {"model": {"id": "Qwen/Qwen3-4B"}, "security": {"kms_key_arn": KEY, "log_kms_key_arn": KEYS[0]}},
+        {"security": {"kms_key_arn": KEYS[1], "log_kms_key_arn": KEY}},
+        {},
+    ),
+    "one-key-for-all": (
+        {"model": {"id": "Qwen/Qwen3-4B"}, "security": {"kms_key_arn": KEY, "log_kms_key_arn": KEY}},
+        {"security": {"kms_key_arn": KEYS[0], "log_kms_key_arn": KEYS[0]}},
+        {},
+    ),
+    "private": (
+        "private",
+        {
+            "api": {
+                "private": {"vpc_endpoint_ids": ["vpce-2a1b2c3d4e5f60718"]},
+                "waf_acl_arn": f"{WEB_ACL}1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9",
+            }
+        },
+        {},
+    ),
+    "front-door": (
+        "front-door",
+        {
+            "api": {
+                "domain": {
+                    "name": "llm.example.org",
+                    "certificate_arn": "arn:aws:acm:eu-west-1:444455556666:certificate/1b1c2d3e",
+                    "zone": {"id": "Z1123456789ABCDEFGHIJ", "name": "example.org"},
+                }
+            }
+        },
+        {},
+    ),
+    "containers-in-own-network": (
+        {
+            "model": {"id": "Qwen/Qwen3-4B"},
+            "hosting": {"instance_type": "ml.g6.2xlarge"},
+            "security": {"vpc": own_network("1")},
+        },
+        {"security": {"vpc": own_network("2")}, **KEPT},
+        KEPT_VALUES,
     ),
     "own-network": (
         "own-network",

@@ -20,7 +20,7 @@ WORDS = {
 }
 READ_ROW = {"dynamodb:GetItem": {"table"}}
 CHANGE_ROWS: Grants = READ_ROW | {"dynamodb:PutItem": {"table"}, "dynamodb:UpdateItem": {"table"}}
-READ_RESULTS: Grants = {"s3:GetObject": {"bucket/output/*"}, "s3:GetObjectVersion": {"bucket/output/*"}}
+READ_RESULTS: Grants = {"s3:GetObjectVersion": {"bucket/output/*"}}
 ANNOUNCE: Grants = {"events:PutEvents": {"event-bus/default"}}
 HEAR: Grants = {f"sqs:{action}": {"queue"} for action in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")}
 SEND: Grants = {"sqs:SendMessage": {"queue"}}
@@ -33,7 +33,7 @@ INVOKE: Grants = {"sagemaker:InvokeEndpoint": {"endpoint"}}
 STREAM: Grants = INVOKE | {"sagemaker:InvokeEndpointWithResponseStream": {"endpoint"}}
 INVOKE_ASYNC: Grants = {"sagemaker:InvokeEndpointAsync": {"endpoint"}}
 SUBMIT: Grants = CHANGE_ROWS | READ_RESULTS | DESCRIBE | {"s3:PutObject": {"bucket/input/*"}}
-SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*", "bucket/output/*"}}
+SUBMIT_ASYNC: Grants = SUBMIT | INVOKE_ASYNC | {"s3:GetObject": {"bucket/input/*"}}
 SWEEP: Grants = COLLECT | ANNOUNCE | {"dynamodb:Query": {"table/index/by_due"}}
 COUNT: Grants = {"sqs:GetQueueAttributes": {"queue"}}
 START: Grants = {"ec2:StartInstances": {"instance/*"}}

@@ -198,7 +198,7 @@ def test_what_contradicts_the_deployment_is_refused_in_one_message(tmp_path: Pat
         "region: us-east-1 is not the stack's eu-west-1; remove it, or move the stack.",
         "alarm_topic: the deployment has alarms.topic_arn, too; remove one of the two.",
         "subnets: are those of a VPC; pass vpc, too.",
-        "base_path: is a path of a domain; pass domain, too.",
+        "base_path: is a path of a domain; pass domain, too, or set api.domain.",
         "base_path: '/x' begins or ends with a slash; write it without.",
     ]
 
@@ -257,3 +257,14 @@ def test_a_log_bucket_needs_a_job_bucket(tmp_path: Path) -> None:
             deployment=Path("tests/deployments/jobs-off.yaml"),
             log_bucket=Team(app, "team").logs,
         )
+
+
+def test_a_domain_is_named_once_and_leads_to_no_private_api(tmp_path: Path) -> None:
+    app = an_app(tmp_path)
+    team, stack = Team(app, "team"), cdk.Stack(app, "Services")
+    own = {"name": "a.example.com", "certificate_arn": "arn:aws:acm:us-east-1:111122223333:certificate/0b1c2d3e"}
+    with pytest.raises(DeploymentError, match=r"domain: the deployment has api.domain, too; remove one of the two"):
+        LlmService(stack, "Chat", deployment=asynchronous(api={"domain": own}), domain=team.domain)
+    private = {"private": {"vpc_endpoint_ids": ["vpce-0a1b2c3d4e5f60718"]}}
+    with pytest.raises(DeploymentError, match=r"domain: is a public domain, which can't lead to a private API"):
+        LlmService(stack, "Jobs", deployment=asynchronous(api=private), domain=team.domain)

@@ -34,10 +34,10 @@ def test_an_example_says_first_what_it_needs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_are_pinned_by_their_major_version(path: Path) -> None:
+def test_actions_are_pinned_by_commit(path: Path) -> None:
     used = [step["uses"] for step in steps(path) if "uses" in step]
     assert used
-    assert [each for each in used if not re.fullmatch(r"[a-z-]+/[a-z-]+@v[0-9]+", each)] == []
+    assert [each for each in used if not re.fullmatch(r"[a-z-]+/[a-z-]+@[0-9a-f]{40}", each)] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

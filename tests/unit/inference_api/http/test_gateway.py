@@ -11,7 +11,9 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
 from inference_api.http.gateway import Request, Response, StreamedResponse, answers, streams
+from inference_api.keys.named_key import AuthorizedKey
 from inference_api.shared.errors import ApiError, BusyError, InvocationError, endpoint_unreachable, model_timeout
+from inference_api.shared.settings import logs_requests
 
 EVENTS = Path(__file__).parents[3] / "events"
 CANARY = "my secret prompt"
@@ -110,6 +112,32 @@ def test_a_refusal_is_logged_by_code_and_cause(capsys: pytest.CaptureFixture[str
     line = log_line(capsys)
     assert (line["status"], line["code"], line["cause"]) == (429, "throttled", "ThrottlingException")
     assert CANARY not in str(line)
+
+
+@pytest.fixture
+def tells_nothing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set `logs.requests: none`."""
+    monkeypatch.setenv("LOG_REQUESTS", "none")
+    logs_requests.cache_clear()
+    yield
+    logs_requests.cache_clear()
+
+
+@pytest.mark.parametrize("route", [echo, too_busy])
+def test_without_lines_for_requests_answers_and_refusals_leave_none(
+    tells_nothing: None, capsys: pytest.CaptureFixture[str], route: Any
+) -> None:
+    route(event("generate_with_iam", body=CANARY), None)
+    assert capsys.readouterr().out == ""
+
+
+def test_without_lines_for_requests_a_failure_is_told_without_its_caller(
+    tells_nothing: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken(event("generate_with_iam", body=CANARY), None)
+    line = log_line(capsys)
+    assert set(line) == {"request_id", "route", "status", "code", "cause", "latency_ms"}
+    assert (line["status"], line["code"]) == (500, "internal_error")
 
 
 def test_an_event_of_another_source_is_still_answered(capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,6 +254,27 @@ def test_a_key_whose_id_is_not_told_is_known_by_its_principal() -> None:
     changed = event_of_key()
     changed["requestContext"]["identity"]["apiKeyId"] = None
     assert Request.from_event(changed).caller not in (None, caller_of("generate_with_api_key"))
+
+
+def test_the_caller_behind_a_token_is_its_subject_whatever_key_and_group_come_with_it() -> None:
+    events = [event_of_key(subject="alice", expires="9999999999", **more) for more in ({}, {"group": "staff"})]
+    events[1]["requestContext"]["identity"]["apiKeyId"] = "another"
+    events[1]["headers"] |= {"x-subject": "bob", "authorization": "Bearer another"}
+    callers = {Request.from_event(each).caller for each in events}
+    assert len(callers) == 1
+    others = {Request.from_event(event_of_key(**each)).caller for each in ({"subject": "bob"}, {"key": "alice"}, {})}
+    assert callers.isdisjoint(others)
+
+
+def test_a_group_s_limits_are_those_of_its_caller() -> None:
+    request = Request.from_event(event_of_key(subject="alice", group="staff", tokens_per_minute="60", models="a,b"))
+    assert request.key == AuthorizedKey("staff", tokens_per_minute=60, models=("a", "b"), is_group=True)
+
+
+def test_a_token_that_expires_while_its_authorizers_answer_is_kept_is_a_401_with_a_challenge() -> None:
+    answer = echo(event_of_key(subject="alice", expires="1600000000"), None)
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (401, "invalid_token")
+    assert answer["headers"]["www-authenticate"] == 'Bearer error="invalid_token"'
 
 
 def test_a_key_that_expires_while_its_authorizers_answer_is_kept_is_a_401() -> None:

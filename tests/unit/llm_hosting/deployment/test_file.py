@@ -15,6 +15,7 @@ from llm_hosting.preflight.validation import load
 
 HANDLERS = ("deepspeed",)
 MINIMAL: dict[str, Any] = {"model": {"id": "Qwen/Qwen3-4B"}, "hosting": {"instance_type": "ml.g6.2xlarge"}}
+TOKENS: dict[str, Any] = {"auth": "jwt", "jwt": {"issuer": "https://login.example.com", "audience": ["llm"]}}
 TWO = {"min": 2, "max": 2}
 
 
@@ -161,13 +162,14 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 def test_a_number_where_text_belongs_asks_for_quotes(tmp_path: Path) -> None:
     text = problems(written(tmp_path, {**MINIMAL, "serving": {"version": 3.3, "environment": {"DEBUG": True}}}))
     assert "serving.version: 3.3 is not read as text by YAML; put it in quotes." in text
-    assert "serving.environment.DEBUG: True is not read as text by YAML; put it in quotes." in text
+    assert "serving.environment.DEBUG: true is not read as text by YAML; put it in quotes." in text
 
 
 @pytest.mark.parametrize("value", ["two", True, 1.5, [1], None])
 def test_a_count_must_be_a_whole_number(tmp_path: Path, value: Any) -> None:
     content = {**MINIMAL, "hosting": {"instance_type": "ml.g6.2xlarge", "instance_count": {"min": value}}}
-    assert f"hosting.instance_count.min: {value!r} is not allowed; use a whole number, 0 or more" in problems(
+    shown = "true" if value is True else repr(value)
+    assert f"hosting.instance_count.min: {shown} is not allowed; use a whole number, 0 or more" in problems(
         written(tmp_path, content)
     )
 
@@ -242,6 +244,22 @@ def test_an_instance_type_is_a_name_or_a_list_of_names(tmp_path: Path) -> None:
             "`org/name`",
         ),
         ("model", {"id": "a/b", "files": []}, "files: [] is not allowed; use at least 1 item."),
+        ("hosting", {"instance_type": "ml.g6.xlarge", "vpc": {}}, "move it to `security.vpc`."),
+        ("api", {"expires": "2027-12-31"}, "move it to `api.keys.NAME.expires`."),
+        ("api", {"waf": "on"}, "api.waf: 'on' is not allowed; use true or false."),
+        ("api", {"allow": {"cidrs": "1.2.3.4"}}, "cidrs: '1.2.3.4' is not allowed; use a list, such as [one, two]."),
+        (
+            "api",
+            {**TOKENS, "jwt": {**TOKENS["jwt"], "claims": {"scope": [1, "a"]}}},
+            "api.jwt.claims.scope: 1 is not read as text by YAML;",
+        ),
+        (
+            "api",
+            {**TOKENS, "jwt": {**TOKENS["jwt"], "claims": {"scope": {}}}},
+            "api.jwt.claims.scope: {} is not allowed; use a text.",
+        ),
+        ("security", {"tags": {"a": "<b>"}}, "use this form: letters, digits, spaces and _ . : / = + - @, at most 256"),
+        ("security", {"kms_key_arn": "k" * 90}, f"'{'k' * 79}... has the wrong form; use this form: Your own KMS key"),
         (
             "serving",
             {"handler": "My-Handler"},

@@ -254,8 +254,24 @@ def test_a_law_names_the_field_that_breaks_it_and_lets_others_be(
 
 def test_every_law_has_a_case() -> None:
     assert {law.id for law in RULES} == {rule for rule, *_ in BROKEN_AND_KEPT} | {
-        "archives-lie-in-buckets-of-the-regions"
+        "archives-lie-in-buckets-of-the-regions",
+        "boundary-is-in-each-account",
     }
+
+
+@pytest.mark.parametrize(
+    ("account", "changes", "fields"),
+    [
+        (FIRST, {}, ["canary"]),
+        (FIRST, SELF_MANAGED, ["targets.0"]),
+        (FIRST, SELF_MANAGED | targets({"accounts": [FIRST], "regions": ["us-east-1"]}), []),
+        ("${AWS::AccountId}", {}, []),
+        ("aws", {}, []),
+    ],
+)
+def test_a_boundary_is_a_policy_of_each_account(account: str, changes: Changes, fields: list[str]) -> None:
+    named = {"security": {"permissions_boundary_arn": f"arn:aws:iam::{account}:policy/limits"}}
+    assert found("boundary-is-in-each-account", changes, deployment=named) == fields
 
 
 def test_archives_need_the_prefix_of_their_buckets() -> None:

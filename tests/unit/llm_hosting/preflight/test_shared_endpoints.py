@@ -23,6 +23,11 @@ BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "instance_count.max: 1 is less than min (2); use 2 or more.",
     ),
+    "endpoint-names-of-roles-and-tags-are-free": (
+        {"security": {"tags": {"slipway:owner": "me"}}},
+        {},
+        "security.tags.slipway:owner: Slipway keeps tags that begin with slipway:; rename it.",
+    ),
     "endpoint-volume-is-allowed": (
         {"volume_size_in_gb": 9},
         {},

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from llm_hosting import package_installer
 from local_cloud.interpreters import environments
 from local_cloud.interpreters.environments import Environment, EnvironmentUnavailableError
 
@@ -35,9 +36,9 @@ def index(installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         monkeypatch.setenv(f"{name}_FIND_LINKS", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(environments, "IS_CHECKOUT", False)
-    monkeypatch.setattr(environments, "_is_installed_by_uv", lambda: installer == "uv")
+    monkeypatch.setattr(package_installer, "_is_installed_by_uv", lambda: installer == "uv")
     if installer == "the guest":
-        monkeypatch.setattr(environments, "find_spec", lambda name: None if name == "pip" else find_spec(name))
+        monkeypatch.setattr(package_installer, "find_spec", lambda name: None if name == "pip" else find_spec(name))
         monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     return folder
 
@@ -92,7 +93,8 @@ def test_nothing_but_its_own_packages_is_in_it(
 def test_a_python_that_can_bring_no_installer_is_told_in_one_sentence(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environments, "find_spec", lambda _: None)
+    for module in (environments, package_installer):
+        monkeypatch.setattr(module, "find_spec", lambda _: None)
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     with pytest.raises(EnvironmentUnavailableError, match=r"none of uv, pip and ensurepip .*: install uv, or "):
         environment.python()

@@ -26,6 +26,7 @@ ARNS = [
     f"arn:aws:s3:::{BUCKET}",
     f"arn:aws:logs:eu-west-1:111122223333:log-group:{LOG_GROUP}",
 ]
+CIPHER_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234"
 SAGEMAKER = "arn:aws:sagemaker:eu-west-1:111122223333"
 HOSTING = [
     *(f"{SAGEMAKER}:endpoint-config/configuration-{each}" for each in (1, 2, 3)),
@@ -55,6 +56,7 @@ class Account:
         self.buckets = {BUCKET}
         self.groups = {LOG_GROUP: 1_200_000, f"{LOG_GROUP}-of-another": 7}
         self.locked: set[str] = set()
+        self.key_state = "Enabled"
         self.in_stack: list[str] = []
         self.refuses_to_delete_tables = False
         self.ec2 = StandInEc2()
@@ -132,6 +134,15 @@ class Account:
 
     def delete_model(self, ModelName: str) -> None:
         self.models.remove(ModelName)
+
+    def describe_key(self, KeyId: str) -> Any:
+        return {"KeyMetadata": {"KeyId": "1234", "Description": "Slipway: data of chat", "KeyState": self.key_state}}
+
+    def schedule_key_deletion(self, KeyId: str, PendingWindowInDays: int) -> None:
+        assert all(each["TableStatus"] == "DELETING" for each in self.tables.values()), "it could not be read any more"
+        assert not self.buckets, "a bucket could not be read any more"
+        assert (KeyId, PendingWindowInDays) == (CIPHER_KEY, 30)
+        self.key_state = "PendingDeletion"
 
     def __call__(self, service: str) -> Any:
         return self.ec2 if service == "ec2" else self
@@ -608,3 +619,28 @@ def test_an_invalid_name_is_refused_before_aws_is_asked(name: str) -> None:
     )
     assert result.returncode == 2
     assert "is not a deployment's name" in result.stderr
+
+
+def test_a_key_goes_after_all_that_it_encrypts_and_can_be_restored_for_a_while(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    account = Account(arns=[CIPHER_KEY, *ARNS])
+    assert purge("chat", account, ask=None) == 0
+    assert account.key_state == "PendingDeletion"
+    shown = capsys.readouterr().out
+    assert "KMS key" in shown
+    assert "Slipway: data of chat; it can be restored for 30 days after this" in shown
+
+
+def test_a_key_that_is_about_to_be_deleted_is_not_shown_again(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(arns=[CIPHER_KEY])
+    account.key_state = "PendingDeletion"
+    assert purge("chat", account, ask=None) == 0
+    assert "Nothing of chat is left" in capsys.readouterr().out
+
+
+def test_the_key_of_an_earlier_stack_stays_while_there_is_a_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(stack="UPDATE_COMPLETE", arns=[CIPHER_KEY])
+    account.endpoints = {}
+    assert purge("chat", account, ask=None) == 0
+    assert account.key_state == "Enabled"

@@ -84,7 +84,13 @@ def model() -> Iterator[Model]:
 
 
 def route(model: Model, kind: Any = Chat, credentials: Any = None, **members: Any) -> MeasuredRoute:
-    known = {"api_url": f"{model.url}/", "region": "eu-west-1", "outputs": {}, "bodies": ("inputs",)}
+    known: dict[str, Any] = {
+        "api_url": f"{model.url}/",
+        "region": "eu-west-1",
+        "outputs": {},
+        "bodies": ("inputs",),
+        "local_cloud": None,
+    }
     stack: Any = SimpleNamespace(**(known | members), label=StackLabel("a", "realtime"))
     made: MeasuredRoute = kind(stack, DeployedApi(stack, credentials or Credentials("key", "secret")))
     return made

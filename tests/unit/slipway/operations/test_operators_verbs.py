@@ -266,6 +266,12 @@ def test_the_reason_of_a_rollback_is_the_first_of_the_last_operation() -> None:
         ("ResourceLimitExceeded: The account-level service limit", [], "doctor chat"),
         ("CloudWatch Logs role ARN must be set in account settings", [], "slipway-account-settings"),
         ("rolled back because the alarm chat-Errors went off", [], "an alarm went off because of the new instances"),
+        ("Please ensure that an S3 VPC endpoint exists in route table or NAT gateway", [], "doctor chat"),
+        (
+            "... did not pass the ping health check ...",
+            ["We couldn't connect to 'https://huggingface.co' to load this file"],
+            "does not reach the internet: stage the weights",
+        ),
         ("Internal failure", [], ""),
     ],
 )

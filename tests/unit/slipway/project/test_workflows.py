@@ -24,10 +24,10 @@ def steps(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_actions_are_pinned_by_their_major_version(name: str) -> None:
+def test_actions_are_pinned_by_commit(name: str) -> None:
     used = [step["uses"] for step in steps(WORKFLOWS[name]) if "uses" in step]
     assert used
-    assert [each for each in used if not re.fullmatch(r"[a-z-]+/[a-z-]+@v[0-9]+", each)] == []
+    assert [each for each in used if not re.fullmatch(r"[a-z-]+/[a-z-]+@[0-9a-f]{40}", each)] == []
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
