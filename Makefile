@@ -1,6 +1,6 @@
-# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, node_modules, tests/clients/node_modules.
+# Set-up and the few verbs. Everything is installed inside the checkout: .venv, .venv-cloud, .venv-models, .venv-clients, .venv-docs, .venv-audit, .venv-security, node_modules, tests/clients/node_modules.
 .DEFAULT_GOAL := help
-.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients check format snapshot reference docs release recordings bench smoke chaos package test-package requirements clean
+.PHONY: help setup local synth chromium test test-unit test-tools test-models test-clients test-security check format snapshot reference docs release recordings bench smoke chaos package sbom audit test-package requirements clean
 DEPLOYMENT ?= qwen3-4b
 comma := ,
 ALL = $(subst $() ,$(),$(patsubst deployments/%.yaml,%$(comma),$(wildcard deployments/*.yaml deployments/*/*.yaml)))slipway-account-settings
@@ -12,6 +12,8 @@ PYTHON ?= python3
 # cloud a third of their time. Files run in the order of `testpaths`, long ones first; xdist would start with those that
 # have many tests.
 SIDE_BY_SIDE = --numprocesses 4 --dist loadfile
+# The record of a whole run; docs/evidence.md says how it is judged.
+PERMISSIONS = $(CURDIR)/cdk.out/permissions
 COMPILE = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --upgrade
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export UV_LINK_MODE := copy
@@ -30,7 +32,8 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv module is missing: install it (Debian: apt install python3-venv)." >&2; exit 1; }
 	@echo "setting up .venv"
 	@$(PYTHON) -m venv .venv
-	@.venv/bin/python -m pip install -q --disable-pip-version-check "$$(grep -o '^uv==[^ ]*' requirements-dev.txt)"
+	@sed -n '/^uv==/,/^ *#/p' requirements-dev.txt >.venv/uv.txt
+	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r .venv/uv.txt
 	@.venv/bin/uv pip sync -q --python .venv requirements-dev.txt
 	@.venv/bin/uv pip install -q --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -62,6 +65,18 @@ setup: .venv/.ready .venv-cloud/.ready node_modules/.ready  ## install everythin
 	@uv pip sync -q --python .venv-docs docs/requirements.txt
 	@touch $@
 
+.venv-security/.ready: tests/security/requirements.txt .venv/.ready
+	@echo "setting up .venv-security"
+	@uv venv -q --clear --python .venv/bin/python .venv-security
+	@uv pip sync -q --python .venv-security tests/security/requirements.txt
+	@touch $@
+
+.venv-audit/.ready: tools/supply_chain/requirements.txt .venv/.ready
+	@echo "setting up .venv-audit"
+	@uv venv -q --clear --python .venv/bin/python .venv-audit
+	@uv pip sync -q --python .venv-audit tools/supply_chain/requirements.txt
+	@touch $@
+
 node_modules/.ready: package-lock.json .venv/.ready
 	@npm ci --no-audit --no-fund --silent
 	@touch $@
@@ -76,7 +91,9 @@ chromium: .venv/.ready  # for tests/browser; the variable CHROMIUM names another
 	@python -m support.chromium
 
 test: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## run all tests of the product
-	@python -m pytest $(SIDE_BY_SIDE) --no-loadscope-reorder
+	@rm -rf $(PERMISSIONS) && mkdir -p $(PERMISSIONS)
+	@SLIPWAY_LOCAL_PERMISSIONS=$(PERMISSIONS) python -m pytest $(SIDE_BY_SIDE) --no-loadscope-reorder
+	@python -m support.permissions $(PERMISSIONS)
 
 test-unit: .venv/.ready  ## run tests/unit in a minute, without the tests that are marked as slow
 	@python -m pytest --numprocesses 2 --dist loadfile -m "not slow" tests/unit
@@ -89,6 +106,9 @@ test-models: .venv-models/.ready .venv-cloud/.ready node_modules/.ready  ## run 
 
 test-clients: .venv-clients/.ready .venv-cloud/.ready node_modules/.ready  ## call the API with unmodified OpenAI SDKs and other clients
 	@.venv-clients/bin/python -m pytest --confcutdir tests/clients tests/clients
+
+test-security: .venv/.ready .venv-security/.ready node_modules/.ready  ## let checkov, cloudsplaining and cdk-nag's other packs judge the templates
+	@python -m pytest tests/security
 
 check: .venv/.ready node_modules/.ready  ## run ruff, mypy and CloudFormation's own validation of every template
 	@ruff format --check . && ruff check . && mypy
@@ -108,7 +128,7 @@ reference: .venv/.ready  ## write deployments/schema.json and the generated page
 docs: .venv-docs/.ready  ## build the pages as a site in site/html, and check links, anchors and pictures
 	@python -m pytest -q tests/unit/test_documentation.py -k linked_file
 	@rm -rf site && mkdir -p site/pages/docs
-	@cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE examples site/pages
+	@cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE examples site/pages
 	@cp -r docs/*.md docs/openapi.json docs/pictures docs/site.css site/pages/docs
 	@find site -name __pycache__ -prune -exec rm -r {} +
 	@cp docs/zensical.toml site && cd site && ../.venv-docs/bin/zensical build --strict
@@ -132,15 +152,24 @@ chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in vi
 package: .venv/.ready  ## build the wheel and the source distribution into dist/, the same bytes each time
 	@uv build --quiet --clear --no-build-isolation --out-dir dist && ls dist
 
-test-package: .venv/.ready  ## install the wheel into an empty environment, and try what a new user does
+sbom: .venv-audit/.ready  ## write a bill of materials into dist/ for each thing that is shipped
+	@.venv-audit/bin/python -m tools.supply_chain sbom dist
+
+audit: .venv-audit/.ready node_modules/.ready  ## ask PyPI and npm for known faults of all locked packages
+	@.venv-audit/bin/python -m tools.supply_chain audit
+
+test-package: .venv/.ready .venv-audit/.ready  ## install the wheel into an empty environment, and try what a new user does
 	@python -m pytest tests/package
 
-requirements: .venv/.ready  ## refresh all pinned versions
+requirements: .venv/.ready .venv-audit/.ready  ## refresh all pinned versions, and the licences
 	@$(COMPILE) pyproject.toml -o requirements.txt
 	@$(COMPILE) pyproject.toml requirements-dev.in -o requirements-dev.txt
-	@for file in local_cloud/requirements local_cloud/requirements-models tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm docs/requirements model_src/machine/requirements; do \
+	@for file in constructs/llm_hosting/api/layer/requirements local_cloud/requirements local_cloud/requirements-models tests/models/requirements tests/clients/requirements tests/clients/requirements-litellm tests/security/requirements docs/requirements model_src/machine/requirements tools/supply_chain/requirements; do \
 	  $(COMPILE) $$file.in -o $$file.txt; done
+	@for handler in deepspeed fastertransformer transformers; do \
+	  $(subst 3.11,3.8,$(COMPILE)) tools/supply_chain/handlers.in -o model_src/$$handler/requirements.txt; done
+	@.venv-audit/bin/python -m tools.supply_chain licences
 
 clean:  ## remove everything that was installed or generated
-	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs node_modules tests/clients/node_modules cdk.out dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-cloud .venv-models .venv-clients .venv-docs .venv-audit .venv-security node_modules tests/clients/node_modules cdk.out dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

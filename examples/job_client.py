@@ -94,8 +94,9 @@ class Response(NamedTuple):
 
 
 class JobClient:
-    """Signs with the AWS credentials of the environment, or sends an API key.
+    """Signs with the AWS credentials of the environment, or sends an API key or a token.
 
+    token: returns a token that is valid now; it is asked for each request.
     hold: seconds for which the API may hold a request for a job. 25 gives the answer as soon as it exists; 0 costs less
     if jobs take minutes. patience: seconds for which a request is retried.
     """
@@ -105,6 +106,7 @@ class JobClient:
         url: str,
         *,
         api_key: str | None = None,
+        token: Callable[[], str] | None = None,
         region: str | None = None,
         hold: int = LONGEST_HOLD_IN_SECONDS,
         patience: float = 120,
@@ -112,7 +114,10 @@ class JobClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = url.rstrip("/") + "/"
-        self._authorize = _with_key(api_key) if api_key else _signed(self.url, region)
+        if token:
+            self._authorize = _with_token(token)
+        else:
+            self._authorize = _with_key(api_key) if api_key else _signed(self.url, region)
         self._hold, self._patience, self._clock, self._sleep = hold, patience, clock, sleep
 
     def run(self, body: Mapping[str, Any], *, seconds: float = 3600) -> Any:
@@ -219,6 +224,10 @@ _OPENER = urllib.request.build_opener(_AnyStatus)
 
 def _with_key(value: str) -> Authorize:
     return lambda method, url, body, headers: headers | {"x-api-key": value}
+
+
+def _with_token(token: Callable[[], str]) -> Authorize:
+    return lambda method, url, body, headers: headers | {"authorization": f"Bearer {token()}"}
 
 
 def _signed(url: str, region: str | None) -> Authorize:

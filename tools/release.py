@@ -28,8 +28,7 @@ CHANGED = ("CHANGELOG.md", "pyproject.toml", "tests/releases")  # by a release
 NEXT = f"""\
 {{version}} is ready. Read the diff, run `make check test test-package`, then:
   git add {" ".join(CHANGED)} && git commit -m "Release {{version}}" && git tag v{{version}}
-  make package
-Push the branch and the tag (git push origin HEAD v{{version}}), and upload the two files of dist/ to the package index.
+Push the branch and the tag (git push origin HEAD v{{version}}): .github/workflows/release.yml builds and publishes it.
 """
 
 
