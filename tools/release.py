@@ -21,6 +21,7 @@ SHIPPED = ("qwen3-4b", "qwen3-4b-async", "qwen3-4b-zero", "gpt2-ec2")
 VARIANTS = (
     *("isolated", "open", "own-image", "own-network", "playground"),
     *("pools", "rolling-copies", "scaled", "small-limits", "with-api-key"),
+    *("customer-keys", "front-door", "governed", "private-network", "with-user-pool"),
 )
 FLEETS = ("qwen3-4b",)
 UNRELEASED = "## [Unreleased]\n"

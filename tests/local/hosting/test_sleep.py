@@ -215,6 +215,17 @@ def test_a_lack_of_capacity_is_told_on_the_stream_until_it_ends(asleep: Sleeper)
     assert asleep.stream()[-1] == "data: [DONE]"
 
 
+def test_what_callers_of_a_sleeping_model_write_is_in_no_log(cloud: LocalCloud, sleeper: Sleeper) -> None:
+    asked = [{"role": "user", "content": "canary-asleep"}]
+    canary = Canary(cloud, sleeper.api.region, "canary-asleep")
+    sleeper.fall_asleep()
+    assert text_of(sleeper.stream(messages=asked))
+    ended(sleeper.api, sleeper.api.call("POST", "/jobs", CHAT | {"messages": asked})[2])
+    places = canary.places()
+    assert "file input" in places
+    assert places - KEPT == set()
+
+
 @pytest.mark.usefixtures("passing")
 def test_a_delete_during_a_wake_is_refused_and_ends_the_stream_and_the_next_delete_leaves_nothing(
     asleep: Sleeper,
@@ -237,14 +248,3 @@ def test_a_delete_during_a_wake_is_refused_and_ends_the_stream_and_the_next_dele
     destroy(asleep.cloud, asleep.stack)
     with pytest.raises(ClientError, match="Could not find"):
         asleep.describe()
-
-
-def test_what_callers_of_a_sleeping_model_write_is_in_no_log(cloud: LocalCloud, sleeper: Sleeper) -> None:
-    asked = [{"role": "user", "content": "canary-asleep"}]
-    canary = Canary(cloud, sleeper.api.region, "canary-asleep")
-    sleeper.fall_asleep()
-    assert text_of(sleeper.stream(messages=asked))
-    ended(sleeper.api, sleeper.api.call("POST", "/jobs", CHAT | {"messages": asked})[2])
-    places = canary.places()
-    assert "file input" in places
-    assert places - KEPT == set()

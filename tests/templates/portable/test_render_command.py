@@ -146,7 +146,7 @@ def test_a_template_that_cloudformation_refuses_is_not_written(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def stack_with_a_bucket(scope: Any, construct_id: str, **settings: Any) -> None:
+def stack_with_a_bucket(scope: Any, construct_id: str, *, governance: Any, **settings: Any) -> None:
     """Add a bucket in which cdk-nag finds faults."""
     s3.Bucket(cdk.Stack(scope, construct_id, **settings), "Bucket")
 

@@ -180,15 +180,20 @@ def _referred_in(template: Template, function: dict[str, Any]) -> list[dict[str,
 
 
 def test_there_is_no_playground_unless_the_deployment_asks_for_it(templates: dict[str, Template]) -> None:
-    assert {name for name, template in templates.items() if "serve" in functions(template)} == {"images", "playground"}
+    assert {name for name, template in templates.items() if "serve" in functions(template)} == {
+        "front-door",
+        "images",
+        "playground",
+    }
 
 
 def test_every_api_takes_modern_tls_for_its_own_name_only(templates: dict[str, Template]) -> None:
     apis = [api for template in templates.values() for api in all_of(template, "ApiGateway::RestApi")]
     assert apis
-    assert {(api["SecurityPolicy"], api["EndpointAccessMode"]) for api in apis} == {
-        ("SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09", "STRICT")
-    }
+    assert {api["SecurityPolicy"] for api in apis} == {"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}
+    # A private API is called by names of its VPC endpoints, too.
+    modes = {(api["EndpointConfiguration"]["Types"][0], api["EndpointAccessMode"]) for api in apis}
+    assert modes == {("REGIONAL", "STRICT"), ("PRIVATE", "BASIC")}
 
 
 def test_the_api_is_regional_throttled_and_logged_without_bodies(templates: dict[str, Template]) -> None:
@@ -297,9 +302,10 @@ def test_tracing_is_one_switch(templates: dict[str, Template]) -> None:
     assert not any("TracingConfig" in each for each in all_of(templates["gpt2"], "Lambda::Function"))
 
 
-def test_no_function_reserves_concurrency(templates: dict[str, Template]) -> None:
-    for template in templates.values():
-        assert not any("ReservedConcurrentExecutions" in each for each in all_of(template, "Lambda::Function"))
+def test_no_function_reserves_concurrency_unless_the_deployment_asks_for_it(templates: dict[str, Template]) -> None:
+    kinds = {name: all_of(template, "Lambda::Function") for name, template in templates.items()}
+    reserved = {name for name, each in kinds.items() if any("ReservedConcurrentExecutions" in one for one in each)}
+    assert reserved == {"governed"}
 
 
 def test_the_log_role_of_the_account_outlives_its_stack(templates: dict[str, Template]) -> None:
