@@ -9,7 +9,9 @@ from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.lambda_ import log_lines, streaming
 from local_cloud.emulator.services import iam
 
-_lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref")
+_lambda = ministack.internals(
+    "ministack.services.lambda_svc", "_emit_lambda_logs", "_get_func_record_for_ref", "invalidate_worker"
+)
 _runtime = ministack.internals("ministack.core.lambda_runtime", "_PYTHON_WORKER_SCRIPT", "reset")
 
 # The emulator runs all of them with its own interpreter.
@@ -128,8 +130,13 @@ def _check(properties: dict[str, Any]) -> None:
         raise ValueError("The role defined for the function cannot be assumed by Lambda.")
 
 
+def _end_processes(name: str, _: dict[str, Any]) -> None:
+    """End the idle processes of a deleted function: MiniStack would keep one of them for good, with its memory."""
+    _lambda.invalidate_worker(name, account=ministack.account_id(), region=ministack.region())
+
+
 def install(emulator_only: tuple[str, ...]) -> None:
     """Apply the repairs; functions do not see the environment variables in `emulator_only`."""
     _prepare_processes(emulator_only)
     _demand_permission_to_log()
-    extend_resource_type("AWS::Lambda::Function", check=_check)
+    extend_resource_type("AWS::Lambda::Function", check=_check, forget=_end_processes)
