@@ -26,7 +26,7 @@ from local_cloud.emulator.sagemaker.data_capture import capture
 from local_cloud.emulator.sagemaker.endpoint import Endpoint
 from local_cloud.emulator.sagemaker.requests.async_invocation import accept_invocation
 from local_cloud.emulator.sagemaker.requests.validation import InvalidRequestError
-from local_cloud.emulator.sagemaker.store import arn_of, endpoints, find_endpoint_config
+from local_cloud.emulator.sagemaker.store import arn_of, endpoint_configs, endpoints
 from local_cloud.emulator.services import iam
 
 _PATH = r"/endpoints/([^/]+)/(invocations|async-invocations|invocations-response-stream)$"
@@ -135,7 +135,8 @@ def _forward(
     count_invocation(group.spec, answer.status, time.monotonic() - started)
     if not answer.is_success:
         return _model_error(group, answer)
-    if captured := find_endpoint_config(group.spec.config).get("DataCaptureConfig"):
+    # The configuration of components may be gone; those capture nothing.
+    if captured := (endpoint_configs.get(group.spec.config) or {}).get("DataCaptureConfig"):
         given = (headers.get("content-type") or "application/octet-stream", body)
         capture(captured, group.spec, given, (answer.content_type, answer.body))
     return (

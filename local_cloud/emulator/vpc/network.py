@@ -98,11 +98,17 @@ def _put(request: dict[str, Any]) -> dict[str, Any]:
             }
         for number, table_id in enumerate(tables):
             own = [{"SubnetId": each} for each in request["subnet_ids"][number :: len(tables)]]
+            main = [{"Main": True}] if number == 0 else []
+            # Each has an id, by which MiniStack looks for the one to delete.
+            linked = [{"RouteTableAssociationId": f"{table_id}-{at}"} | each for at, each in enumerate([*own, *main])]
             _ec2._route_tables[table_id] = {
                 "RouteTableId": table_id,
                 "VpcId": vpc_id,
                 "Routes": list(way_out),
-                "Associations": [*own, *([{"Main": True}] if number == 0 else [])],
+                # Each has an id, by which MiniStack looks for the one to delete.
+                "Associations": [
+                    {"RouteTableAssociationId": f"{table_id}-{at}"} | each for at, each in enumerate(linked)
+                ],
             }
     return {}
 

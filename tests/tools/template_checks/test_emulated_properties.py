@@ -73,6 +73,9 @@ def reads(
     ):
         client = clients[name] = connect(cloud, deploy(cloud, stacks[name]), stacks[name].region)
         client.call("GET", "/endpoint")
+        if name == "governed":  # what is captured, and where, is read only when the model answers
+            client.call("POST", "/generate", {"inputs": "A list is"})
+            client.call("POST", "/generate", {"inputs": "A list is"})
         if name == "async":  # the locations of outputs and failures are read only when some are written
             for tokens in (1, 999_999):
                 body = {"inputs": "A list is", "parameters": {"max_new_tokens": tokens}}
