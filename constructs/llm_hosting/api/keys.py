@@ -5,12 +5,11 @@ from functools import cached_property
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .. import KEY_TAG
 from ..deployment.settings.api import Api, NamedKey, limits_of_keys
+from .authorizer_function import for_authorizers
 from .handler_function import HandlerFunction, Handlers
 
 _TIMEOUT = cdk.Duration.seconds(5)
@@ -44,17 +43,7 @@ class ApiKeys(Construct):
             handlers=replace(handlers, environment={"API_KEYS": limits_of_keys(settings.keys)}),
             memory_in_mb=_MEMORY_IN_MB,
         ).function
-        function.add_permission(
-            "FromApi",
-            principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
-            source_arn=cdk.Stack.of(self).format_arn(
-                service="execute-api", resource=api.rest_api_id, resource_name="authorizers/*"
-            ),
-        )
-        # One permission for both: each authorizer would add its own.
-        self._function = lambda_.Function.from_function_attributes(
-            self, "Permitted", function_arn=function.function_arn, skip_permissions=True
-        )
+        self._function = for_authorizers(self, function, api)
         self.own, before = self._add_own_key()
         for name, key in settings.keys.items():
             plan = self._add_plan(name, key)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from ..deployment.settings.jwt import Jwt
+from .authorizer_function import for_authorizers
 from .handler_function import ARCHITECTURES, RUNTIME, HandlerFunction, Handlers
 from .layer import layer_archive, layer_hash
 from .user_pool import UserPool
@@ -55,18 +55,10 @@ class TokenAuthorizer(Construct):
             handlers=replace(handlers, environment={"TOKEN_RULES": rules}, surroundings=outside),
             layers=[layer],
         ).function
-        function.add_permission(
-            "FromApi",
-            principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
-            source_arn=stack.format_arn(service="execute-api", resource=api.rest_api_id, resource_name="authorizers/*"),
-        )
         self.authorizer = apigateway.TokenAuthorizer(
             self,
             "Authorizer",
-            # The CDK's own permission would be a second one.
-            handler=lambda_.Function.from_function_attributes(
-                self, "Permitted", function_arn=function.function_arn, skip_permissions=True
-            ),
+            handler=for_authorizers(self, function, api),
             validation_regex=rf"^{_BEARER} +{_PART}\.{_PART}\.{_PART}$",  # else a 401 without a call of the function
             results_cache_ttl=_ANSWER_KEPT,
         )

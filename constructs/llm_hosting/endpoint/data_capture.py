@@ -2,7 +2,6 @@
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
@@ -10,6 +9,7 @@ from .. import DEPLOYMENT_TAG
 from ..acknowledgement import acknowledge
 from ..deployment.settings.hosting import DataCapture
 from ..key_use import KEY_OF_SAGEMAKER
+from ..private_bucket import PrivateBucket
 from ..surroundings import Surroundings
 
 _FOLDER = "capture"
@@ -31,26 +31,14 @@ class DataCaptureBucket(Construct):
         self, scope: Construct, construct_id: str, *, settings: DataCapture, surroundings: Surroundings, role: iam.Role
     ) -> None:
         super().__init__(scope, construct_id)
-        age = cdk.Duration.days(settings.retention_in_days)
-        bucket = s3.Bucket(
+        bucket = PrivateBucket(
             self,
             "Bucket",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            **surroundings.bucket_encryption,
-            enforce_ssl=True,
-            lifecycle_rules=[s3.LifecycleRule(expiration=age, abort_incomplete_multipart_upload_after=age)],
-            # CloudFormation deletes empty buckets only, so destroying the stack would fail.
-            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            surroundings=surroundings,
+            expires_in_days=settings.retention_in_days,
+            no_access_log=_NO_ACCESS_LOG,
         )
-        bucket.policy.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)  # TLS only, as long as it is
         cdk.Tags.of(bucket).add(DEPLOYMENT_TAG, surroundings.name)
-        if surroundings.log_bucket:
-            # An L1 property: the L2 would let the log bucket's policy refer to this bucket, and so make a circle.
-            bucket.node.default_child.logging_configuration = s3.CfnBucket.LoggingConfigurationProperty(
-                destination_bucket_name=surroundings.log_bucket.bucket_name, log_file_prefix=f"{surroundings.name}/"
-            )
-        else:
-            acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
         policy = iam.Policy(self, "Write", roles=[role])
         files = bucket.arn_for_objects(f"{_FOLDER}/*")
         policy.add_statements(iam.PolicyStatement(actions=["s3:PutObject"], resources=[files]))

@@ -5,7 +5,6 @@ from typing import Literal
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from .. import CONTENT_TAG, DEPLOYMENT_TAG
@@ -13,6 +12,7 @@ from ..acknowledgement import acknowledge
 from ..api.key_usage import KeyUsageTable
 from ..deployment.settings.jobs import Jobs
 from ..key_use import KEY_OF_SAGEMAKER, READ_OBJECTS, READ_ROWS, WRITE_OBJECTS, WRITE_ROWS
+from ..private_bucket import PrivateBucket
 from ..surroundings import Surroundings
 
 Folder = Literal["input", "output", "failure", "file", "batch"]
@@ -46,7 +46,14 @@ class JobStore(Construct):
         self._usage, self._surroundings = usage, surroundings
         self.usage_environment = usage.environment if usage else {}
         self.table = self._create_table(settings)
-        self.bucket = self._create_bucket(settings)
+        self.bucket = PrivateBucket(
+            self,
+            "Bucket",
+            surroundings=surroundings,
+            expires_in_days=settings.files_kept_in_days,
+            no_access_log=_NO_ACCESS_LOG,
+            versioned=True,
+        )
         self.table_name, self.bucket_name = self.table.table_name, self.bucket.bucket_name
         self.environment = {"JOB_TABLE": self.table_name, "JOB_BUCKET": self.bucket_name}
         self.outputs = {"JobTable": self.table_name, "JobBucket": self.bucket_name}
@@ -167,36 +174,6 @@ class JobStore(Construct):
                 projection_type=dynamodb.ProjectionType.KEYS_ONLY,
             )
         return table
-
-    def _create_bucket(self, settings: Jobs) -> s3.Bucket:
-        age = cdk.Duration.days(settings.files_kept_in_days)
-        bucket = s3.Bucket(
-            self,
-            "Bucket",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            **self._surroundings.bucket_encryption,
-            enforce_ssl=True,
-            versioned=True,
-            lifecycle_rules=[
-                s3.LifecycleRule(
-                    expiration=age, noncurrent_version_expiration=age, abort_incomplete_multipart_upload_after=age
-                )
-            ],
-            # CloudFormation deletes empty buckets only, so destroying the stack would fail.
-            removal_policy=cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-        )
-        bucket.policy.apply_removal_policy(
-            cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
-        )  # the rule that demands TLS must live as long as the bucket
-        if self._surroundings.log_bucket:
-            # An L1 property: the L2 would let the log bucket's policy refer to this bucket, and so make a circle.
-            bucket.node.default_child.logging_configuration = s3.CfnBucket.LoggingConfigurationProperty(
-                destination_bucket_name=self._surroundings.log_bucket.bucket_name,
-                log_file_prefix=f"{self._surroundings.name}/",
-            )
-        else:
-            acknowledge(bucket, {"AwsSolutions-S1": _NO_ACCESS_LOG})
-        return bucket
 
     def _allow_rows(self, grantee: iam.IGrantable, *operations: str) -> None:
         actions = [f"dynamodb:{operation}" for operation in operations]
