@@ -10,7 +10,7 @@ from constructs import Construct
 from ..deployment.settings.jwt import Jwt
 from .authorizer_function import for_authorizers
 from .handler_function import ARCHITECTURES, RUNTIME, HandlerFunction, Handlers
-from .layer import layer_archive, layer_hash
+from .layer.archive import layer_archive, layer_hash
 from .user_pool import UserPool
 
 # The issuer's two documents, each within 2 s for a read; then the check.
