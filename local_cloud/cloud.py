@@ -9,10 +9,10 @@ import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -135,7 +135,7 @@ class LocalCloud:
             try:
                 urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5).close()
                 break
-            except (urllib.error.URLError, ConnectionError, TimeoutError):
+            except (OSError, HTTPException):
                 time.sleep(0.02)
         else:
             raise LocalCloudError(
@@ -160,9 +160,19 @@ class LocalCloud:
         urllib.request.urlopen(f"{self.url}/_slipway/clock", body, timeout=300).close()
 
     def watches(self) -> dict[str, int]:
-        """Seconds for which the alarms of an update are still watched, by the endpoint's name."""
-        with urllib.request.urlopen(f"{self.url}/_slipway/watches", timeout=30) as answer:
-            found: dict[str, int] = json.load(answer)
+        """Return the seconds for which the alarms of an update are still watched, by the endpoint's name.
+
+        Raises LocalCloudError if the emulator has ended.
+        """
+        try:
+            with urllib.request.urlopen(f"{self.url}/_slipway/watches", timeout=30) as answer:
+                found: dict[str, int] = json.load(answer)
+        except (OSError, HTTPException):
+            # The end of a process closes its connections a moment before it is seen.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(5)
+            self.check_alive()
+            raise
         return found
 
     def check_alive(self) -> None:

@@ -15,7 +15,7 @@ from llm_hosting.api.routes import ROUTES
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from support.stacks.deployed_stacks import Answer, Apis, caller_of, ended, resource_ids
+from support.stacks.deployed_stacks import Answer, Apis, caller_of, ended, ended_batch, resource_ids
 from support.stand_ins.issuer import Issuer
 
 DEPLOYMENTS = {"iam": "qwen3-4b", "api-key": "playground", "jwt": "with-jwt"}
@@ -47,12 +47,16 @@ class Caller:
         """Return the key or the token; None = the caller signs."""
         return self.api.api_key or self.api.token
 
+    @property
+    def bearer(self) -> dict[str, str]:
+        """Return the header that OpenAI's routes read a key from; empty = the caller has none."""
+        return {"authorization": f"Bearer {self.api.api_key}"} if self.api.api_key else {}
+
     def ask(
         self, method: str, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        bearer = {"authorization": f"Bearer {self.api.api_key}"} if self.api.api_key else {}
         kind = {} if data is None else {"content-type": JSON}
-        return self.api.send(method, path, data, {**bearer, **kind, **(headers or {})})
+        return self.api.send(method, path, data, {**self.bearer, **kind, **(headers or {})})
 
     def raw(self, method: str, path: str, headers: Sequence[tuple[str, str]], data: bytes = b"") -> tuple[int, bytes]:
         """Send headers as they are, also twice; only for callers with a key or a token."""
@@ -113,6 +117,7 @@ def door(
     file = owner.ask("POST", "/files", form(PURPOSE, FILE), {"content-type": FORM})[2]
     new = {"endpoint": "/v1/completions", "completion_window": "24h", "input_file_id": file["id"]}
     batch = owner.ask("POST", "/batches", json.dumps(new).encode())[2]
+    ended_batch(api, batch, owner.bearer)
     ids = {"jobs": job["id"], "files": file["id"], "batches": batch["id"]}
     return Door(stacks[name], owner, Caller(another_caller(cloud, api, issuer)), ids)
 

@@ -10,10 +10,9 @@ import pytest
 from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
-from support.patience import wait_for
 from support.stacks.boundaries import make_boundary
 from support.stacks.canary import KEPT, Canary
-from support.stacks.deployed_stacks import Apis, ended
+from support.stacks.deployed_stacks import Apis, ended, ended_batch
 from support.stacks.ordered_faults import OrderedFaults
 
 JSON = {"content-type": "application/json"}
@@ -99,8 +98,7 @@ def run_batch(api: ApiClient, text: str) -> None:
     file = api.send("POST", "/files", form("batch", "in.jsonl", json.dumps(line)), FORM | key)[2]
     new = {"input_file_id": file["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
     batch = api.call("POST", "/batches", new, headers=key)[2]
-    ends = ("failed", "completed", "expired", "cancelled")
-    wait_for(lambda: api.call("GET", f"/batches/{batch['id']}", headers=key)[2]["status"] in ends or None, "the batch")
+    ended_batch(api, batch, key)
 
 
 def end_all_jobs(api: ApiClient) -> None:

@@ -16,10 +16,9 @@ from local_cloud.checks import mark_as_linted
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
 from slipway.staging.adapter_archive import pack_adapter
-from support.patience import wait_for
 from support.repository import ROOT
 from support.stacks.callers import calling
-from support.stacks.deployed_stacks import assert_refused, edited, ended
+from support.stacks.deployed_stacks import assert_refused, edited, ended, ended_batch
 from support.stand_ins.adapters import adapter_files
 from support.templates.template_parts import Template
 
@@ -152,12 +151,7 @@ def test_lines_of_a_batch_choose_for_themselves(adapted: ApiClient) -> None:
         "POST", "/batches", {"input_file_id": upload(adapted, lines_of(*lines))["id"]} | NEW
     )
     assert status == 200, batch
-
-    def ended_batch() -> dict[str, Any] | None:
-        found = adapted.call("GET", f"/batches/{batch['id']}")[2]
-        return dict(found) if found["status"] in ("failed", "completed") else None
-
-    found = wait_for(ended_batch, "the end of the batch")
+    found = ended_batch(adapted, batch)
     assert found["status"] == "completed", found
     bodies = {each["custom_id"]: each["response"]["body"] for each in content_of(adapted, found["output_file_id"])}
     assert {name: body["model"] for name, body in bodies.items()} == {"a": "legal", "b": MODEL, "c": "sales"}

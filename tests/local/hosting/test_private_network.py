@@ -11,8 +11,7 @@ from local_cloud.api_client import ApiClient
 from local_cloud.assembly import Stack
 from local_cloud.cloud import LocalCloud
 from local_cloud.deploy import DeployError, deploy
-from support.patience import wait_for
-from support.stacks.deployed_stacks import assert_refused, deployed, edited, ended, resource_ids
+from support.stacks.deployed_stacks import assert_refused, deployed, edited, ended, ended_batch, resource_ids
 from support.templates.template_parts import Template, properties
 
 NAME, MODEL = "private-network", "Qwen/Qwen3-0.6B"
@@ -54,12 +53,7 @@ def test_a_batch_is_read_worked_on_and_written(api: ApiClient) -> None:
     _, _, file = api.send("POST", "/files", f"{form}--line--\r\n".encode(), AS_FORM)
     wanted = {"input_file_id": file["id"], "endpoint": line["url"], "completion_window": "24h"}
     _, _, batch = api.call("POST", "/batches", wanted)
-
-    def look() -> Any:
-        found = api.call("GET", f"/batches/{batch['id']}")[2]
-        return found if found["status"] == "completed" else None
-
-    completed = wait_for(look, "the end of the batch")
+    completed = ended_batch(api, batch)
     _, _, output = api.send("GET", f"/files/{completed['output_file_id']}/content", None, {})
     assert json.loads(output)["response"]["body"]["usage"]["completion_tokens"] == 20
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +65,16 @@ def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
         return found if status == 200 and found["status"] not in ("queued", "running") else None
 
     return wait_for(look, f"the end of {job}")
+
+
+def ended_batch(api: ApiClient, batch: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Wait until the batch has ended, and return it."""
+
+    def look() -> dict[str, Any] | None:
+        found = api.call("GET", f"/batches/{batch['id']}", headers=headers)[2]
+        return dict(found) if found["status"] in ("failed", "completed", "expired", "cancelled") else None
+
+    return wait_for(look, f"the end of {batch}")
 
 
 def resource_ids(cloud: LocalCloud, stack: Stack, kind: str) -> list[str]:
