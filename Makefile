@@ -143,8 +143,8 @@ recordings: .venv/.ready .venv-cloud/.ready node_modules/.ready chromium  ## rec
 bench: .venv/.ready .venv-cloud/.ready  ## measure the figures of docs/performance.md
 	@python -m tools.benchmarks
 
-smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## test three small endpoints on AWS for an hour and a half; LOCAL=1: on the local cloud
-	@python -m tools.smoke $(if $(LOCAL),--local)
+smoke: .venv/.ready node_modules/.ready $(if $(LOCAL),.venv-cloud/.ready)  ## ask AWS what only AWS can tell, for an hour and a dollar; LOCAL=1, ONLY=<ids>, LIST=1, RESUME=<folder>, CLEAN=1
+	@python -m tools.smoke $(if $(LOCAL),--local) $(if $(LIST),--list) $(if $(CLEAN),--clean) $(if $(ONLY),--only $(ONLY)) $(if $(RESUME),--resume $(RESUME))
 
 chaos: .venv/.ready  ## simulate JOBS (default 100000) under random faults in virtual time, over SEEDS (default 50)
 	@python -m simulation --jobs $(JOBS) --seeds $(SEEDS)

@@ -1,176 +1,137 @@
-"""Runs the smoke test: shows the cost and asks, deploys, checks how AWS behaves, destroys, writes a report."""
+"""Asks AWS what only AWS can answer: deploys small stacks, asks, removes everything, and writes a report."""
 
 import argparse
 import sys
 import time
-import traceback
-from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from llm_hosting.catalog.instances import instances
 from llm_hosting.home import HOME
+from slipway.account.endpoint_quota import quota_values
 from slipway.checking import check
-from slipway.operations.verify import checks_of
-from slipway.shared.aws_clients import clients_in
+from slipway.deploying.cdk_cli import CdkCliError, find_cli
 from slipway.shared.aws_errors import sentence
-from slipway.stack.deployed_stack import UnknownStackError
-from tools.smoke import questions
-from tools.smoke.local import LOOK_INTERVAL_IN_SECONDS, local_account
-from tools.smoke.questions import asked, calling_while_it_starts
-from tools.smoke.report import AwsAnswer, page
-from tools.smoke.trial import NAMES, TimeIsUpError, Trial
+from slipway.stack.deployed_stack import described_stack
+from tools.smoke.asking.place import Place, this_place
+from tools.smoke.asking.question import Question
+from tools.smoke.asking.record import Record, RecordError
+from tools.smoke.asking.stop import Stop
+from tools.smoke.estimate import listing, may_spend
+from tools.smoke.lane import Run
+from tools.smoke.local import local_account
+from tools.smoke.money import Meter, instance_type
+from tools.smoke.questions import UnknownQuestionError, chosen, names_of_stacks, stacks_of
+from tools.smoke.report import write_page
+from tools.smoke.run import Interrupts, ask_all, clean_command, in_thread, remove_and_prove, show
 
-_HOURS = 2
-_MOST_INSTANCES = 5  # two of the three endpoints have an old and a new instance during an update
-_TYPE = "ml.m5.xlarge"
-_LOOK_INTERVAL_IN_SECONDS = 10
+_MINUTES, _USD = 120, 5.0
 
 
 def main() -> None:
-    """Exit with 0 if every answer is as expected and nothing is left, 1 if not, 2 if AWS could not be reached."""
+    """Exit with 0 if every answer is as expected and nothing is left, 1 if not, 2 if AWS could not be asked.
+
+    After a signal: with 128 and its number, such as 130 after Ctrl-C.
+    """
+    given = _arguments()
+    try:
+        if given.list:
+            print(listing(chosen(given.only)))
+            sys.exit(0)
+        with ExitStack() as stack:
+            if given.local:
+                stack.enter_context(local_account([each.file for each in stacks_of(chosen(given.only))]))
+            place = this_place(given.region)
+            sys.exit(_clean(given, place) if given.clean else _smoke(given, place))
+    except (BotoCoreError, ClientError) as error:
+        print(sentence(error), file=sys.stderr)
+        sys.exit(2)
+    except (CdkCliError, RecordError, UnknownQuestionError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("\nStopped; nothing was deployed or removed.", file=sys.stderr)
+        sys.exit(130)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
     parser.add_argument("--region", help="region (default AWS_REGION, or your profile's)")
     parser.add_argument("--local", action="store_true", help="run against the local cloud on this machine")
     parser.add_argument("--yes", action="store_true", help="spend the money without asking")
-    parser.add_argument("--report", type=Path, help="where to write the report (default smoke-<region>-<time>.md)")
-    given = parser.parse_args()
-    with ExitStack() as stack:
-        if given.local:
-            stack.enter_context(local_account(["tools/smoke/deployments/slipway-smoke.yaml"]))
-        try:
-            sys.exit(_run(given))
-        except (BotoCoreError, ClientError) as error:
-            print(sentence(error), file=sys.stderr)
-            sys.exit(2)
-        except KeyboardInterrupt:
-            print("Stopped while destroying: `slipway list` shows what is left.", file=sys.stderr)
-            sys.exit(130)
+    parser.add_argument("--list", action="store_true", help="show the questions with their minutes and price")
+    parser.add_argument("--only", type=_words, default=[], metavar="IDS", help="ask these only: batch,playground")
+    parser.add_argument("--resume", type=Path, metavar="FOLDER", help="go on with what an earlier run left unanswered")
+    parser.add_argument("--clean", action="store_true", help="remove what a run has left, and ask nothing")
+    parser.add_argument("--minutes", type=int, default=_MINUTES, help=f"stop and remove after (default {_MINUTES})")
+    parser.add_argument("--usd", type=float, default=_USD, help=f"stop once so much may be spent (default {_USD})")
+    return parser.parse_args()
 
 
-def _run(given: argparse.Namespace) -> int:
-    clients, started = clients_in(given.region), datetime.now(UTC)
-    account = clients("sts").get_caller_identity()["Account"]
-    region = str(clients("sts").meta.region_name)
-    where = f"{region} of account {account}" + (", the local cloud" if given.local else "")
-    files = [str(HOME / "tools" / "smoke" / "deployments" / f"{name}.yaml") for name in NAMES]
-    if status := check.run(files, HOME, check.CheckOptions(account=True, region=given.region)):
-        print("Nothing was deployed: the account is not ready.", file=sys.stderr)
-        return status
-    with TemporaryDirectory() as folder:
-        interval = LOOK_INTERVAL_IN_SECONDS if given.local else _LOOK_INTERVAL_IN_SECONDS
-        trial = Trial(clients, region, Path(folder), time.monotonic() + _HOURS * 3600, interval)
-        if there := trial.there():
-            print(
-                f"{', '.join(there)}: already there; destroy what an earlier smoke test left.",
-                file=sys.stderr,
-            )
-            return 1
-        if not given.local and not may_spend(where, sure=given.yes):
-            return 1
-        answers = answers_of(trial)
-    report = given.report or Path(f"smoke-{region}-{started:%Y%m%d-%H%M}.md")
-    report.write_text(page(where, started, answers))
-    print(f"\n{report}: {sum(answer.good for answer in answers)} of {len(answers)} answers are as expected.")
-    return 0 if all(answer.good for answer in answers) else 1
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def may_spend(where: str, *, sure: bool) -> bool:
-    """Show the cost and ask for consent. sure: consent was given on the command line."""
-    price = instances()[_TYPE].usd_per_hour or 0
-    most = price * _MOST_INSTANCES * (_HOURS + 0.5)  # destroying takes time too
-    print(
-        f"Three endpoints on {_TYPE} in {where}, for an hour or so: about {price * len(NAMES):.2f} USD, and at most\n"
-        f"{most:.2f} USD, as everything is destroyed after {_HOURS} hours (from third-party prices, never a bill).\n"
-        "If this command is killed, destroy them yourself: `slipway list` shows them."
-    )
-    if sure:
-        return True
-    if not sys.stdin.isatty():
+def _clean(given: argparse.Namespace, place: Place) -> int:
+    """Remove all. The records of runs in this folder tell which resources of SageMaker to look for."""
+    records = [Record.resumed(given.resume, place)] if given.resume else Record.found(place)
+    record = records[-1] if records else Record.begun(place)
+    record.note(pair for each in records for pair in each.seen)
+    with Interrupts(Stop(), place):
+        is_gone = in_thread(lambda: remove_and_prove(record, _say))
+    write_page(record, chosen(record.ids))
+    return 0 if is_gone else 1
+
+
+def _smoke(given: argparse.Namespace, place: Place) -> int:
+    record = Record.resumed(given.resume, place) if given.resume else None
+    questions = chosen(given.only or (record.ids if record else ()))
+    find_cli(HOME)  # before anything costs money
+    clients = place.clients()
+    there = [name for name in names_of_stacks() if described_stack(name, clients)]
+    if there and not given.resume:
         print(
-            "Standard input is not a terminal, so nobody can be asked; add --yes to spend it.",
+            f"{', '.join(there)}: already there, from an earlier smoke test. Go on with it (`make smoke RESUME=<its "
+            f"folder>`), or remove it: {clean_command(place)}",
             file=sys.stderr,
         )
-        return False
-    return input(f"Type {most:.2f} to spend it: ").strip() == f"{most:.2f}"
+        return 1
+    left = [each.id for each in questions if not (record and record.is_answered(each.id))]
+    asked = chosen(left) if left else ()  # with the deploys that they need again
+    files = [str(each.file) for each in stacks_of(asked) if each.name not in there]
+    if files and (status := check.run(files, HOME, check.CheckOptions(account=True, region=place.region))):
+        print("Nothing was deployed: the account is not ready.", file=sys.stderr)
+        return status
+    if not place.is_local and not may_spend(asked, place, given.minutes, given.usd, sure=given.yes):
+        return 1
+    return _run(given, questions, record or Record.begun(place, given.only))
 
 
-def answers_of(trial: Trial) -> list[AwsAnswer]:
-    """Run the whole test. Everything is destroyed, whatever happens before."""
-    answers: list[AwsAnswer] = []
-    try:
-        for answer in _life(trial):
-            _say(answer)
-            answers.append(answer)
-    except TimeIsUpError:
-        answers.append(AwsAnswer("Was there time for everything?", "yes", f"no, {_HOURS} hours were over", good=False))
-    except UnknownStackError as error:
-        answers.append(AwsAnswer("Is everything deployed?", "yes", str(error), good=False))
-    except KeyboardInterrupt:
-        answers.append(AwsAnswer("Did it run to its end?", "yes", "no: Ctrl-C", good=False))
-    except Exception as error:  # after any failure, everything must still be destroyed
-        answers.append(AwsAnswer("Did the smoke test itself work?", "yes", f"no: {place_of(error)}", good=False))
-    print("destroying everything", flush=True)
-    started = time.monotonic()
-    trial.destroy()
-    left = trial.left()
-    seen = ", ".join(left) or f"nothing is left after {time.monotonic() - started:.0f} s"
-    answers.append(AwsAnswer("Is everything gone after destroy and purge?", "it is", seen, not left))
-    _say(answers[-1])
-    return answers
+def _run(given: argparse.Namespace, questions: tuple[Question, ...], record: Record) -> int:
+    place, stop = record.place, Stop()
+    types = {instance_type(each) for each in stacks_of(questions)}
+    quotas = quota_values([f"{name} for endpoint usage" for name in types], place.clients()("service-quotas"))
+    room = {name.removesuffix(" for endpoint usage"): value for name, value in quotas.items()}
+    run = Run(place, record, stop, time.monotonic() + given.minutes * 60, Meter(room), _say)
+    write = partial(write_page, record, questions)
+    with Interrupts(stop, place) as interrupts:
+        ask_all(run, questions, given.usd, write)
+        is_gone = in_thread(lambda: remove_and_prove(record, _say))
+    write()
+    good = sum(1 for each in questions if (answer := record.answer(each.id)) and answer.status == "as expected")
+    show(f"\n{record.folder / 'report.md'}: {good} of {len(questions)} answers are as expected.")
+    if unanswered := [each.id for each in questions if not record.is_answered(each.id)]:
+        local = "LOCAL=1 " if place.is_local else ""
+        show(f"Not answered: {', '.join(unanswered)}. To ask them: make smoke {local}RESUME={record.folder}")
+    if not is_gone:
+        show(f"To remove what is left: {clean_command(place)}")
+    return interrupts.status or (0 if is_gone and good == len(questions) else 1)
 
 
-def place_of(error: Exception) -> str:
-    """The error of a traceback and the place where it was raised, on one line."""
-    *_, place, said = traceback.format_exception(error)
-    return " ".join(f"{said.strip()} ({place.strip()})".split())
-
-
-def _life(trial: Trial) -> Iterator[AwsAnswer]:
-    print("deploying all", flush=True)
-    started = time.monotonic()
-    with calling_while_it_starts(trial) as early:
-        status = trial.deploy(*NAMES)
-    seconds = time.monotonic() - started
-    reasons = "".join(questions.why(trial, name) for name in trial.there())
-    seen = f"exit status {status} after {seconds:.0f} s{reasons}"
-    yield AwsAnswer("Does a first deploy succeed?", "yes", seen, status == 0)
-    if status:
-        return
-    yield early()
-    yield from _verified(trial, "after the deploy")
-    for question in (
-        questions.access_log,
-        questions.trust_by_source_account,
-        questions.notifications_arrive,
-        questions.output_is_named,
-        questions.busy_endpoint_refuses,
-        questions.update_at_zero,
-        questions.waking,
-    ):
-        print(f"asking: {question.__name__.replace('_', ' ')}", flush=True)
-        yield asked(question, trial)
-    print("asking: component at zero", flush=True)
-    yield from questions.component_at_zero(trial)
-    print("asking: rollback", flush=True)
-    yield from questions.rollback(trial)
-    yield from _verified(trial, "after the updates")
-    yield asked(questions.metrics_of_alarms, trial)
-
-
-def _verified(trial: Trial, when: str) -> Iterator[AwsAnswer]:
-    for name in NAMES:
-        bad = [check for check in checks_of(trial.stack(name), timeout=trial.seconds_left(1800)) if not check.good]
-        seen = "; ".join(f"{check.name}: {check.seen}" for check in bad) or "yes"
-        yield AwsAnswer(f"Does verify find {name} good {when}?", "yes", seen, not bad)
-
-
-def _say(answer: AwsAnswer) -> None:
-    print(f"{'ok' if answer.good else 'NO':4}{answer.question}\n    {answer.seen}", flush=True)
+def _say(line: str) -> None:
+    show(f"{time.strftime('%H:%M:%S')} {line}")
 
 
 if __name__ == "__main__":
