@@ -33,7 +33,12 @@ HOSTING = {
     *("EC2::Instance", "EC2::LaunchTemplate"),
     *("CloudFormation::WaitCondition", "CloudFormation::WaitConditionHandle"),
 }
-WITH_HOSTING = {"CloudWatch::Alarm", "IAM::Policy"}  # those that concern only the endpoint
+WITH_HOSTING = {
+    "CloudWatch::Alarm",
+    "CloudWatch::CompositeAlarm",
+    "CloudWatch::Dashboard",
+    "IAM::Policy",
+}  # those that concern only the endpoint
 WITHOUT_ENDPOINTS = {"me-central-1", "us-gov-east-1"}  # as the CloudFormation schemas in cfn-lint say
 PSEUDO_PARAMETERS = {
     f"AWS::{each}" for each in ("AccountId", "Partition", "Region", "StackId", "StackName", "URLSuffix")
@@ -73,7 +78,7 @@ def test_without_its_endpoint_a_stack_has_nothing_that_bills_by_the_hour(
         assert gone <= {f"AWS::{kind}" for kind in HOSTING | WITH_HOSTING}, name
         assert not re.search("EndpointName|EndpointConfigName", json.dumps(resources(without, "CloudWatch::Alarm")))
         assert whole["Outputs"].keys() - without["Outputs"].keys() <= {
-            *("EndpointName", "EndpointPage", "IdleAlarm", "InferenceComponentName", "Machines")
+            *("Dashboard", "EndpointName", "EndpointPage", "IdleAlarm", "InferenceComponentName", "Machines")
         }
 
 

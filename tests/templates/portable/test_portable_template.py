@@ -86,6 +86,16 @@ PAIRS: dict[str, tuple[str | Changes, Changes, dict[str, str]]] = {
         },
         {"WeightsBucket": "another", "WeightsPrefix": "j/", "InstanceCount": "3", **KEPT_VALUES},
     ),
+    "budget": (
+        {
+            "hosting": {"instance_type": "ml.g6.2xlarge"},
+            "model": {"id": "Qwen/Qwen3-4B", "weights": "s3://bucket/q/"},
+            "operations": {"monthly_budget_in_usd": 900},
+            "alarms": {"topic_arn": "arn:aws:sns:us-east-1:111122223333:others"},
+        },
+        {"model": {"weights": "s3://another/j/"}, **TOLD},
+        {"WeightsBucket": "another", "WeightsPrefix": "j/"},
+    ),
     "scaled": (
         {
             "model": {"id": "Qwen/Qwen3-4B", **weights("s3://bucket/q/", KEYS[0])},

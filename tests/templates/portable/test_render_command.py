@@ -62,7 +62,7 @@ def test_code_stands_in_the_template_as_it_was_written(stacks: dict[str, Stack])
     body = portable(stacks["gpt2"]).body()
     for path in ("jobs/state/transitions.py", "handlers/generate.py"):
         lines = (ROOT / "lambda_src" / "inference_api" / path).read_text().splitlines()
-        assert "\n".join(f"        {line}".rstrip() for line in lines) in body
+        assert "\n".join(f"    {line}".rstrip() for line in lines) in body
 
 
 def test_accounts_are_text_for_every_reader_of_yaml(stacks: dict[str, Stack]) -> None:
@@ -140,9 +140,14 @@ def test_own_values_of_a_deployment_are_in_its_parameters(tmp_path: Path, stacks
 
 
 def test_a_template_that_cloudformation_refuses_is_not_written(tmp_path: Path) -> None:
-    large = PortableTemplate({"Description": "x" * 1_000_000, "Resources": {}})
-    with pytest.raises(ValueError, match="CloudFormation takes 1,000,000 bytes"):
-        RenderedFiles(tmp_path, "large").write(large, {})
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "bytes."),
+        ({"Code": {}}, "bytes; render it with --code archive."),
+    ]
+    for mappings, said in cases:
+        large = PortableTemplate({"Description": "x" * 1_000_000, "Mappings": mappings, "Resources": {}})
+        with pytest.raises(ValueError, match=f"CloudFormation takes 1,000,000 {said}$"):
+            RenderedFiles(tmp_path, "large").write(large, {})
     assert list(tmp_path.iterdir()) == []
 
 

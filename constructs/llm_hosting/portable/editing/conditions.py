@@ -22,7 +22,7 @@ _HOSTING = (
 _NAMES_OF_ENDPOINT = {"EndpointName", "EndpointConfigName", "InferenceComponentName"}  # dimensions of metrics
 # On purpose: without an endpoint every prompt gets a 503, and open jobs wait until their deadline.
 _METRICS_WITH_ENDPOINT = {"5XXError", "ApproximateAgeOfOldestMessage"}
-_OUTPUTS = ("EndpointName", "EndpointPage", "IdleAlarm", "InferenceComponentName", "Machines")
+_OUTPUTS = ("Dashboard", "EndpointName", "EndpointPage", "IdleAlarm", "InferenceComponentName", "Machines")
 
 
 def only_if(condition: str, value: Any, otherwise: Any = NO_VALUE) -> dict[str, Any]:
@@ -82,8 +82,10 @@ def referred(value: Any) -> set[str]:
 
 
 def _needs_endpoint(alarm: dict[str, Any]) -> bool:
-    names = {each["Name"] for each in walk(alarm) if isinstance(each, dict) and set(each) == {"Name", "Value"}}
-    return bool(names & _NAMES_OF_ENDPOINT) or alarm["Properties"].get("MetricName") in _METRICS_WITH_ENDPOINT
+    parts = [each for each in walk(alarm) if isinstance(each, dict)]
+    names = {each["Name"] for each in parts if set(each) == {"Name", "Value"}}
+    metrics = {each["MetricName"] for each in parts if "MetricName" in each}
+    return bool(names & _NAMES_OF_ENDPOINT or metrics & _METRICS_WITH_ENDPOINT)
 
 
 def _goes_with(resource: dict[str, Any], bound: set[str]) -> bool:

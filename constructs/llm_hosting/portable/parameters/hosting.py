@@ -9,6 +9,7 @@ from ...resolution.variant_weight import awake_weight, variant_weight
 from ..editing.conditions import ENDPOINT, bind, only_if
 from ..editing.places import Place, Template, at, of_type, with_text
 from . import own_image
+from .dashboard import shown_count, shown_prices
 from .instance_types import exchangeable_types
 from .parameter import Parameter
 
@@ -64,13 +65,15 @@ def _instance_type(resolution: Resolution) -> Iterator[Parameter]:
             "fixed count comes in between."
         )
     if types := exchangeable_types(resolution):
+        shown, mappings = shown_prices(resolution, types)
         yield Parameter(
             "InstanceType",
             "String",
             "Instance type: those for which the deployment's check has no error and nothing else changes. " + later,
             default=types[0],
             allowed=types,
-            places=(at(kind, path, {"Ref": "InstanceType"}),),
+            places=(at(kind, path, {"Ref": "InstanceType"}), *shown),
+            mappings=mappings,
         )
 
 
@@ -84,7 +87,11 @@ def _count(deployment: Deployment) -> Iterator[Parameter]:
         "Instances that serve the model, each billed by the hour.",
         default=str(own),
         allowed=tuple(map(str, allowed)),
-        places=(at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", count), workers),
+        places=(
+            at(_CONFIGURATION, "ProductionVariants.0.InitialInstanceCount", count),
+            workers,
+            shown_count(own, "InstanceCount"),
+        ),
         mappings=mappings,
     )
 
@@ -107,6 +114,7 @@ def _most_instances(resolution: Resolution) -> Iterator[Parameter]:
             at(_CONFIGURATION, "ProductionVariants.0.ManagedInstanceScaling.MaxInstanceCount", most),
             at(_TARGET, "MaxCapacity", most if copies == 1 else {"Fn::FindInMap": ["Copies", most, "Most"]}),
             workers,
+            shown_count(own.max, "MaxInstances"),
         ),
         mappings=mappings
         | ({} if copies == 1 else {"Copies": {str(count): {"Most": count * copies} for count in allowed}}),
@@ -149,7 +157,7 @@ def _range_of_counts(deployment: Deployment) -> Iterator[Parameter]:
         "Instances that may run.",
         default=str(own.max),
         allowed=tuple(map(str, above_zero)),
-        places=(at(_TARGET, "MaxCapacity", most), workers),
+        places=(at(_TARGET, "MaxCapacity", most), workers, shown_count(own.max, "MaxInstances")),
         mappings=mappings,
         rules={"MinInstancesAtMostMaxInstances": _at_most(above_zero)},
     )

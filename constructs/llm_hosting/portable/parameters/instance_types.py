@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...catalog.instances import types_for
+from ...dashboard.expressions import shown_price
 from ...deployment.model import Deployment
 from ...preflight.validation import errors_of_type
 from ...resolution import Resolution, resolve
@@ -41,6 +42,8 @@ def _in_template(resolution: Resolution) -> tuple[Any, ...]:
         *(resolution.environment, resolution.properties),
         *(resolution.bodies, resolution.parameters, resolution.container.model_aliases),
         placement.disk_in_gb if on_machine else None,
+        # A dashboard shows no money without a price.
+        shown_price(placement.instance) is None if resolution.deployment.operations.dashboard else None,
         (resolution.component_copy, wake_in_seconds(placement).likely)
         if resolution.deployment.uses_components
         else None,

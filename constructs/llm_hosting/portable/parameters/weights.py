@@ -41,8 +41,9 @@ def _listing(bucket: str, prefix: str) -> Place:
 
     def put(template: Template) -> None:
         for each in walk(template["Resources"]):
-            names = each.get("Condition", {}).get("StringLike", {}) if isinstance(each, dict) else {}
-            if isinstance(names, dict) and names.get("s3:prefix") in (f"{prefix}*", [f"{prefix}*"]):
+            condition = each.get("Condition") if isinstance(each, dict) else None  # a resource's own is a name
+            names = condition.get("StringLike", {}) if isinstance(condition, dict) else {}
+            if names.get("s3:prefix") in (f"{prefix}*", [f"{prefix}*"]):
                 each["Resource"] = with_text(each["Resource"], f":s3:::{bucket}", ":s3:::", _BUCKET)
                 names["s3:prefix"] = with_text(names["s3:prefix"], prefix, _PREFIX)
 
