@@ -70,6 +70,8 @@ def is_used(check: str, deployment: Deployment) -> bool:
         "certificate": deployment.api.domain is not None,
         "hosted-zone": deployment.api.domain is not None and deployment.api.domain.zone is not None,
         "web-acl": deployment.api.waf_acl_arn is not None,
+        "cost-allocation-tag": deployment.operations.monthly_budget_in_usd is not None,
+        "budget-topic": deployment.operations.monthly_budget_in_usd is not None,
         "gateway-timeout": deployment.api.timeout_in_seconds > DEFAULT_GATEWAY_TIMEOUT_IN_SECONDS,
     }
     return used.get(check, True)

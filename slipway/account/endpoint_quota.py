@@ -26,7 +26,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
         yield from machine_quota(deployment, report, account)
         return
     quotas = {f"{name} for endpoint usage": name for name in deployment.hosting.instance_types}
-    values = _values(list(quotas), account.clients("service-quotas"))
+    values = quota_values(list(quotas), account.clients("service-quotas"))
     used: Counter[str] = Counter()
     try:
         used = _instances_of_others(report.name, account.clients("sagemaker"))
@@ -63,7 +63,7 @@ def service_quota(deployment: Deployment, report: Report, account: Account) -> I
             yield Finding(_FIELD, f"{has}; an update needs {needs} and would fail", fix, level="warning")
 
 
-def _values(names: Sequence[str], quotas: Any) -> dict[str, int]:
+def quota_values(names: Sequence[str], quotas: Any) -> dict[str, int]:
     """Return the quotas' values by name, without names that Service Quotas does not list."""
     values: dict[str, int] = {}
     # The second list holds the quotas that were never raised for this account.

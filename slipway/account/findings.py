@@ -11,6 +11,7 @@ from llm_hosting.preflight.report import Report
 from slipway.account.account import NOT_ASKED, Account, is_used
 from slipway.account.adapters_in_bucket import adapters_in_bucket
 from slipway.account.bootstrap import bootstrap_version
+from slipway.account.budget import budget_topic, cost_allocation_tag
 from slipway.account.certificate import certificate
 from slipway.account.endpoint_quota import service_quota
 from slipway.account.function_concurrency import function_concurrency
@@ -57,6 +58,8 @@ CHECKS: dict[str, Callable[[Deployment, Report, Account], Iterator[Finding]]] = 
     "certificate": certificate,
     "hosted-zone": hosted_zone,
     "web-acl": web_acl,
+    "cost-allocation-tag": cost_allocation_tag,
+    "budget-topic": budget_topic,
 }
 
 

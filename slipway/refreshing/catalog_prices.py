@@ -33,6 +33,33 @@ def run(sources: Sequence[str], catalog: Path) -> int:
     return 0
 
 
+def run_for_region(sources: Sequence[str], catalog: Path, region: str) -> int:
+    """Write the prices of one region, and their date, into the file of the regions' prices.
+
+    The lists replace all prices of their kinds. The date is that of the oldest prices. The file is made if it is
+    missing. Returns the exit status: 0 if the prices are written, 2 if a list can't be read; then nothing is written.
+    """
+    try:
+        lists = [price_list(source, region) for source in sources]
+    except SourceError as error:
+        print(error, file=sys.stderr)
+        return 2
+    read = min(each.published for each in lists)
+    new = {"source": "AWS's price lists", "as_of": read, "services": {}, "instances": {}}
+    content: dict[str, Any] = json.loads(catalog.read_text()) if catalog.exists() else new
+    known = {**instances(), **ec2_instances()}
+    prices = {name: usd for each in lists for name, usd in each.prices.items() if name in known}
+    kinds = {each.is_endpoints for each in lists}
+    row = content.setdefault("instances", {}).get(region, {})
+    kept = {name: usd for name, usd in row.items() if name != "as_of" and name.startswith("ml.") not in kinds}
+    published = min(read, row["as_of"]) if kept else read
+    content["instances"][region] = {**kept, **prices, "as_of": published}
+    catalog.parent.mkdir(exist_ok=True)
+    catalog.write_text(written(content))
+    print(f"{region}: {len(prices)} prices, as of {read}")
+    return 0
+
+
 def written(content: dict[str, Any]) -> str:
     """The text of instances.json: a line for each row."""
     return "{\n" + ",\n".join(f"  {json.dumps(name)}: {_section(value)}" for name, value in content.items()) + "\n}\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 from llm_hosting.catalog.instances import InstanceType, ec2_instances, instances
 from llm_hosting.catalog.left_out import left_out_types
+from llm_hosting.catalog.prices import HOME_REGION
 from slipway.refreshing.difference import Change, Difference
 from slipway.refreshing.source import other_form, read_json
 
-_REGION = "us-east-1"  # of the catalog's prices
 _FORM = "v1.0"
 _DATE = re.compile(r"20\d\d-\d\d-\d\d(?=T|$)")
 _HOURS = {"Hrs", "Hours", "hours"}
@@ -38,8 +38,8 @@ class PriceList:
     prices: dict[str, float]
 
 
-def price_list(source: str) -> PriceList:
-    """Return the prices of a list, a file or an https URL. Raises SourceError."""
+def price_list(source: str, region: str = HOME_REGION) -> PriceList:
+    """Return the prices of a list, a file or an https URL, in one region. Raises SourceError."""
     content = read_json(source)
     offer = content.get("offerCode") if isinstance(content, dict) else None
     if offer not in list(_OFFERS) or content.get("formatVersion") != _FORM:
@@ -48,11 +48,11 @@ def price_list(source: str) -> PriceList:
     if not published:
         raise other_form(source, "it has no date of publication")
     try:
-        prices = dict(_prices(content, offer, source))
+        prices = dict(_prices(content, offer, source, region))
     except (AttributeError, TypeError) as error:
         raise other_form(source, "a product or a term is not an object") from error
     if not prices:
-        raise other_form(source, f"it has no prices of instances in {_REGION}")
+        raise other_form(source, f"it has no prices of instances in {region}")
     return PriceList(offer == "AmazonSageMaker", published[0], prices)
 
 
@@ -68,7 +68,7 @@ def difference(source: str) -> Difference:
     unknown = theirs.keys() - priced.keys() - left_out_types().keys() if is_endpoints else set()
     return Difference(
         source,
-        f"prices in {_REGION}",
+        f"prices in {HOME_REGION}",
         len(theirs),
         new=[f"{name}: {theirs[name]:g} USD an hour" for name in sorted(unknown)],
         gone=sorted(priced.keys() - theirs.keys()),
@@ -80,14 +80,14 @@ def difference(source: str) -> Difference:
     )
 
 
-def _prices(content: dict[str, Any], offer: str, source: str) -> Iterator[tuple[str, float]]:
+def _prices(content: dict[str, Any], offer: str, source: str, region: str) -> Iterator[tuple[str, float]]:
     wanted, name = _OFFERS[offer]
     products, terms = content.get("products"), content.get("terms", {}).get("OnDemand")
     if not isinstance(products, dict) or not isinstance(terms, dict):
         raise other_form(source, "it has no `products`, or no `terms.OnDemand`")
     for sku, product in products.items():
         attributes = product.get("attributes", {})
-        if attributes.get("regionCode") != _REGION or any(attributes.get(key) != wanted[key] for key in wanted):
+        if attributes.get("regionCode") != region or any(attributes.get(key) != wanted[key] for key in wanted):
             continue
         if not attributes.get(name) or not isinstance(attributes[name], str):
             raise other_form(source, f"product {sku} has no {name}")

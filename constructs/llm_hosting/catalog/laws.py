@@ -9,6 +9,8 @@ from .engines import EngineVersion, engine
 from .instances import FILE as INSTANCES_FILE
 from .instances import InstanceType, ec2_instances, instances, machine_prices
 from .models import MODELS_FILE, ModelShape, model_shape
+from .prices import FILE as PRICES_FILE
+from .prices import instance_prices, service_prices
 from .vision import problems_of_vision
 
 Problem = tuple[str, str]  # a column, and what is wrong with it
@@ -61,6 +63,12 @@ def demand_own_rows() -> None:
                 raise layers.refuse(file, "machines", column, problem)
             for instance in (instances() | ec2_instances()).values():
                 _demand(file, instance.type, problems_of_instance(instance))
+        elif file == PRICES_FILE:
+            for region in own[file].get("services", ()):
+                _demand(file, region, _problems_of_numbers(service_prices(region)))
+            for region, row in instance_prices().items():
+                for name in (name for name, usd in row.items() if name != "as_of" and not usd > 0):
+                    raise layers.refuse(file, region, name, f"{row[name]:g} is not allowed; use more than 0")
         elif file == MODELS_FILE.name:
             for hub_id in (each for row in own[file].get("models", ()) for each in row["ids"]):
                 shape = model_shape(hub_id)

@@ -28,6 +28,7 @@ _SECTIONS: Mapping[str, Mapping[str, type]] = {
         "ec2_prices_as_of": str,
     },
     "models.json": {"models": list},
+    "prices.json": {"services": dict, "instances": dict},
 }
 _SECTIONS_OF_ENGINE: Mapping[str, type] = {"versions": dict}
 _DATE = re.compile(r"20\d\d-[01]\d(-[0-3]\d)?")

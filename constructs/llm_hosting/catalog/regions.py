@@ -31,6 +31,12 @@ def regions_without_components() -> Collection[str]:
     return found
 
 
+def regions_without_budgets() -> Collection[str]:
+    """Return the regions whose CloudFormation makes no budgets."""
+    found: list[str] = _data()["without_budgets"]["regions"]
+    return found
+
+
 def image_region_sets() -> Collection[str]:
     """Return the names of the sets to which images refer."""
     return set(_data()["image_region_sets"])

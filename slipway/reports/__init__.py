@@ -1,0 +1,1 @@
+"""Cost and use of many services, in many accounts and regions."""
