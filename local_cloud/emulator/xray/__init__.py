@@ -1,0 +1,1 @@
+"""X-Ray: keeps the segments of API Gateway, of functions and of callers, by the permissions of their roles."""
