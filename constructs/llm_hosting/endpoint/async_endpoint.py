@@ -9,13 +9,22 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from ..alarm_group import percent
+from ..dashboard.panel import Panel, Question, graph, metric
 from ..deployment.settings.hosting import Hosting
 from ..deployment.settings.operating import Alarms
 from ..jobs.store import JobStore
 from ..resolution import Resolution
 from ..surroundings import Surroundings
-from .alarms import AlarmSpec
+from .alarms import AlarmSpec, error_panel, errors_of
 from .hosted_model import HostedModel
+
+_LOST_ON_THE_WAY = {
+    "RequestDownloadFailures": "SageMaker could not read the input of a job",
+    "ResponseUploadFailures": "SageMaker could not write the result of a job",
+    "NotificationFailures": "SageMaker could not announce the end of a job",
+    "ExpiredRequests": "a job waited in SageMaker's queue until its time was over",
+}
 
 
 class AsyncEndpoint(Construct):
@@ -58,7 +67,7 @@ class AsyncEndpoint(Construct):
             scaling = self._hosted.add_scaling("Scaling")
             scaling.follow_backlog()
             if hosting.instance_count.min == 0:
-                scaling.wake()
+                scaling.wake(surroundings.runbook_url)
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
         """Let a principal invoke this endpoint with an input in the job bucket."""
@@ -72,6 +81,21 @@ class AsyncEndpoint(Construct):
     def metric_model_latency(self) -> cloudwatch.Metric:
         """Return the time that the container takes for an invocation, in microseconds."""
         return self._hosted.metric_model_latency()
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the endpoint."""
+        failed = {"Invocation4XXErrors": "answered with 4XX", "Invocation5XXErrors": "answered with 5XX"}
+        of_endpoint = {"EndpointName": self.name}
+        backlog = metric("AWS/SageMaker", "ApproximateBacklogSizePerInstance", of_endpoint, label="jobs per instance")
+        return [
+            error_panel(self._hosted.dimensions, failed),
+            *self._hosted.panels(),
+            Panel(
+                Question.FULL,
+                "Scaling follows the jobs in SageMaker's queue and in the containers, per instance.",
+                [graph("Backlog", backlog, unit="jobs")],
+            ),
+        ]
 
     def create_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""
@@ -124,14 +148,17 @@ def _alarms(settings: Alarms) -> tuple[AlarmSpec, ...]:
 
     Names and dimensions: SageMaker Developer Guide, "Alarms and logs for tracking metrics from asynchronous endpoints".
     """
-    average = cloudwatch.Stats.AVERAGE
     return (
-        AlarmSpec("Errors", "Invocation5XXErrors", average, settings.error_rate),
+        errors_of(settings),
         AlarmSpec(
-            "Failures", "Invocation4XXErrors", average, settings.failure_rate
-        ),  # LMI reports its own failures as 424
+            "Failures",
+            "Invocation4XXErrors",  # LMI reports its own failures as 424
+            cloudwatch.Stats.AVERAGE,
+            settings.failure_rate,
+            f"more than {percent(settings.failure_rate)} of the model's answers were 4XX",
+        ),
         *(
-            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, breaching=1)
-            for name in ("RequestDownloadFailures", "ResponseUploadFailures", "NotificationFailures", "ExpiredRequests")
+            AlarmSpec(name, name, cloudwatch.Stats.SUM, 0, means, breaching=1)
+            for name, means in _LOST_ON_THE_WAY.items()
         ),
     )

@@ -9,15 +9,18 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from .. import ENDPOINT_LOGS
+from ..dashboard.cost import price_of
+from ..dashboard.panel import Panel
 from ..deployment.settings.hosting import Hosting
 from ..resolution import Resolution
 from ..resolution.variant_weight import variant_weight
 from ..surroundings import Surroundings
 from .addresses import arn_of, page_of, url_of
-from .alarms import AlarmSpec, EndpointAlarms, model_latency
+from .alarms import AlarmSpec, EndpointAlarms, latency_panel, model_latency
 from .creation_order import create_last
 from .data_capture import DataCaptureBucket
 from .execution_role import METRICS
+from .instance_panels import busy_instances, engine_panel, instance_panels
 from .rollout import deployment_config, watch_alarms
 from .scaling import EndpointScaling
 from .served_model import ServedModel
@@ -27,6 +30,7 @@ from .variant import VARIANT_NAME, reserved_capacity, routing
 class HostedModel(Construct):
     """An endpoint made of L1 resources, because no L2 has uncompressed weights, timeouts, host images or guardrails.
 
+    dimensions: of its metrics.
     name: `<service name>-<8 hex characters of the stack id>`. It is known before the endpoint exists, so that role, log
     group and alarms can name it, and it differs for each stack, so that nothing collides.
     environment: variables for the functions that call the endpoint. outputs: the stack's outputs.
@@ -50,9 +54,9 @@ class HostedModel(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
-        self._hosting = deployment.hosting
+        self._resolution, self._surroundings, self._hosting = resolution, surroundings, deployment.hosting
         self.name = surroundings.unique_name
-        self._dimensions = dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        self.dimensions = dimensions = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
         self._served = ServedModel(
             self,
             resolution=resolution,
@@ -78,7 +82,7 @@ class HostedModel(Construct):
             "ENDPOINT_URL": url_of(self.name),
             **({"UPDATES_BY_PARTS": "true"} if deployment.hosting.updates_by_parts else {}),
         }
-        told = EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, topic=surroundings.alarm_topic)
+        told = EndpointAlarms(self, "Alarms", dimensions=dimensions, specs=alarms, surroundings=surroundings)
         if deployment.alarms.idle_in_hours:
             idle = told.add_idle(dimensions, dimensions, deployment.alarms.idle_in_hours)
             self.outputs["IdleAlarm"] = idle.alarm_name
@@ -86,7 +90,9 @@ class HostedModel(Construct):
         # Bound to the new configuration: alarms on the whole endpoint would also stop an update that repairs it.
         new_fleet = {**dimensions, "EndpointConfigName": configuration_name}
         guards = [each._replace(threshold=each.rollback_threshold) for each in alarms if each.rollback_threshold]
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=new_fleet, specs=guards, topic=None)
+        rollback = EndpointAlarms(
+            self, "RollbackAlarms", dimensions=new_fleet, specs=guards, surroundings=surroundings, notifies=False
+        )
         rollback.add_model_failures(configuration_name, deployment.alarms.error_rate)
         guarding = list(rollback.alarms.values())
         self._endpoint = self._create_endpoint(configuration, guarding)
@@ -95,7 +101,22 @@ class HostedModel(Construct):
 
     def metric_model_latency(self) -> cloudwatch.Metric:
         """Return the time that the container takes for an invocation, in microseconds."""
-        return model_latency(self._dimensions)
+        return model_latency(self.dimensions)
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the endpoint in every mode."""
+        page = page_of(self.name) if self._hosting.detailed_observability else None
+        return [
+            latency_panel(self.dimensions),
+            *instance_panels(
+                self.dimensions,
+                price_of(self, *(each.instance for each in self._resolution.placements)),
+                self._hosting.instance_count.max,
+                self._surroundings,
+            ),
+            busy_instances(self.dimensions, self._resolution.placements[0].instance),
+            engine_panel(page),
+        ]
 
     def add_scaling(self, construct_id: str) -> EndpointScaling:
         """Scale the number of instances automatically."""

@@ -6,10 +6,12 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from ..dashboard.panel import Panel
 from ..resolution import Resolution
 from ..surroundings import Surroundings
-from .alarms import realtime_alarms
+from .alarms import error_panel, realtime_alarms
 from .hosted_model import HostedModel
+from .instance_panels import in_flight
 
 
 class RealtimeEndpoint(Construct):
@@ -62,6 +64,16 @@ class RealtimeEndpoint(Construct):
     def metric_model_latency(self) -> cloudwatch.Metric:
         """Return the time that the container takes for an invocation, in microseconds."""
         return self._hosted.metric_model_latency()
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the endpoint."""
+        failed = {"InvocationModelErrors": "not answered with 2XX", "Invocation5XXErrors": "answered with 5XX"}
+        of_model = self._hosted.dimensions
+        return [
+            error_panel(of_model, failed),
+            *self._hosted.panels(),
+            in_flight("ConcurrentRequestsPerModel", of_model),
+        ]
 
     def create_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""

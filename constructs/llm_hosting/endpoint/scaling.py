@@ -5,6 +5,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from ..alarm_group import described
 from ..deployment.settings.hosting import Hosting
 from .wake_alarm import add_wake
 
@@ -58,7 +59,7 @@ class EndpointScaling(Construct):
         target = self._settings.backlog_per_instance
         self._track("Backlog", "Backlog", target, customized_metric_specification=metric)
 
-    def wake(self) -> None:
+    def wake(self, runbook_url: str | None) -> None:
         """Start an instance for the first job at zero. Target tracking alone waits for a backlog above its target."""
         metric = cloudwatch.Metric(
             namespace="AWS/SageMaker",
@@ -75,6 +76,11 @@ class EndpointScaling(Construct):
             adjustment_type="ChangeInCapacity",
             # An alarm that stays on acts each minute, and an instance takes minutes to start.
             cooldown_in_seconds=_WAKE_COOLDOWN_IN_SECONDS,
+            description=described(
+                "jobs waited in the last minute and no instance ran; this starts one and tells nobody",
+                "backlog-without-capacity",
+                runbook_url,
+            ),
         )
 
     def _busiest_type(self) -> list[object]:

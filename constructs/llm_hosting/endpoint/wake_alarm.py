@@ -15,6 +15,7 @@ def add_wake(
     metric: cloudwatch.Metric,
     adjustment_type: str,
     cooldown_in_seconds: int,
+    description: str,
 ) -> None:
     """Let a scalable target take the step `adjustment_type` 1 as soon as a metric is 1 or more."""
     policy = _Policy(
@@ -38,5 +39,6 @@ def add_wake(
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         evaluation_periods=1,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        alarm_description=description,
     )
     alarm.node.default_child.alarm_actions = [policy.ref]  # the L2 has no action for an L1 scaling policy

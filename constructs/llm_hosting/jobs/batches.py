@@ -20,9 +20,13 @@ class Batches(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, store: JobStore, surroundings: Surroundings) -> None:
         super().__init__(scope, construct_id)
-        self._store, self._deployment = store, surroundings.name
-        self.alarms = AlarmGroup(self, "Alarms", topic=surroundings.alarm_topic)
-        self.alarms.add("Stuck", surroundings.metric("BatchesStuck", cloudwatch.Stats.SUM), 0, periods=3, breaching=3)
+        self._store, self._deployment, self._surroundings = store, surroundings.name, surroundings
+        self.alarms = AlarmGroup(self, "Alarms", topic=surroundings.alarm_topic, runbook_url=surroundings.runbook_url)
+        self.alarms.add("Stuck", self.metric_stuck(), 0, periods=3, breaching=3, means="a batch did not go on")
+
+    def metric_stuck(self) -> cloudwatch.Metric:
+        """Return how often the driver could not take a step of a batch, or found one that is late."""
+        return self._surroundings.metric("BatchesStuck", cloudwatch.Stats.SUM)
 
     def grant_routes(self, short: lambda_.Function) -> None:
         """Let the function of the short routes keep files and announce batches."""

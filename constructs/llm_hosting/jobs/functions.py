@@ -7,6 +7,7 @@ from constructs import Construct
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import Handlers
 from ..api.inference_api import InferenceApi
+from ..dashboard.panel import Panel, Question, graph, of, percentiles
 from ..deployment.settings.jobs import Jobs
 from ..deployment.settings.operating import Alarms
 from .alarms import JobAlarms
@@ -37,6 +38,7 @@ class JobFunctions(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._store, self._hosting, self._surroundings = store, hosting, handlers.surroundings
+        self._batches: Batches | None = None
         self._every_minute = EveryMinute(self, "EveryMinute", handlers=handlers)
         alarm_group = JobAlarms(
             self,
@@ -68,10 +70,49 @@ class JobFunctions(Construct):
 
     def add_batches(self, short: lambda_.Function) -> None:
         """Add OpenAI's Files and Batch API. short: the function of the short routes."""
-        batches = Batches(self, "Batches", store=self._store, surroundings=self._surroundings)
+        self._batches = batches = Batches(self, "Batches", store=self._store, surroundings=self._surroundings)
         self.alarms |= batches.alarms.alarms
         batches.grant_routes(short)
         batches.add_driver(self._every_minute, self._hosting)
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of jobs and batches."""
+        total, named = cloudwatch.Stats.SUM, self._surroundings.metric
+        ended = {
+            "JobsSucceeded": "succeeded",
+            "JobsFailed": "failed",
+            "JobsExpired": "expired",
+            "JobsCancelled": "cancelled",
+        }
+        trouble = [
+            of(named("JobsEndedBySweeper", total), total, "ended by the sweeper"),
+            of(self._hosting.queue.metric_dead_letters(), "Maximum", "dead letters"),
+            of(self._every_minute.function.metric_errors(), total, "failed tasks of each minute"),
+            *([of(self._batches.metric_stuck(), total, "steps of stuck batches")] if self._batches else []),
+        ]
+        oldest = of(self._hosting.metric_oldest_job(), "Maximum", "the oldest job")
+        waiting = of(self._hosting.metric_waiting_jobs(), "Maximum", "jobs")
+        return [
+            Panel(
+                Question.JOBS,
+                "As many jobs should succeed as are accepted, and nothing should be in trouble.",
+                [
+                    graph(
+                        "Jobs",
+                        of(named("JobsAccepted", total), total, "accepted"),
+                        *(of(named(name, total), total, label) for name, label in ended.items()),
+                        unit="jobs",
+                    ),
+                    graph("From accepted to ended", *percentiles(named("JobSeconds", "p50")), unit="seconds"),
+                    graph("Trouble", *trouble, unit="times"),
+                ],
+            ),
+            Panel(
+                Question.FULL,
+                "Jobs wait while the model is busy or starts; those that wait past their deadline expire.",
+                [graph("Queue", waiting, unit="jobs"), graph("Wait", oldest, unit="seconds")],
+            ),
+        ]
 
     def _add_sweeper(self) -> None:
         self._every_minute.add_task(handler="sweep_jobs")

@@ -1,6 +1,6 @@
 """What every hosting mode offers to the API and to jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -10,6 +10,7 @@ from constructs import Construct
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import Handlers
+from ..dashboard.panel import Panel
 from ..log_group import LogGroup
 from .queue import JobQueue
 
@@ -20,6 +21,7 @@ class HostingMode(Protocol):
     generate_handler: the handler of POST /generate. environment: variables for every function.
     outputs: the stack's outputs.
     endpoint_name: the name of the model's endpoint; None = the mode has none.
+    worker_log_groups: those in which ends of jobs are logged, beside the log groups of functions.
     model_role, model_log_group: of the endpoint's containers, or of the machines.
     alarms: the alarms on the model itself, by their ids.
     queue: the queue in front of the model, or behind it; only if the deployment takes jobs.
@@ -31,6 +33,7 @@ class HostingMode(Protocol):
     endpoint_name: str | None
     model_role: iam.Role
     model_log_group: LogGroup
+    worker_log_groups: Sequence[LogGroup]
     alarms: Mapping[str, cloudwatch.Alarm]
 
     @property
@@ -58,6 +61,9 @@ class HostingMode(Protocol):
 
         It costs most, and it can't be deleted while it starts.
         """
+
+    def panels(self) -> Sequence[Panel]:
+        """Return what a dashboard shows of the model."""
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has waited for the model."""

@@ -13,7 +13,7 @@ class Adapters(Construct):
     """The adapters of a base component. SageMaker loads them into its running copies, and unloads deleted ones.
 
     base: the model's component. served: the model, whose role reads them. The functions call an adapter as
-    `<name of the base>-<adapter>`.
+    `<name of the base>-<adapter>`; `components` has these names by adapter.
     """
 
     def __init__(
@@ -28,6 +28,7 @@ class Adapters(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         component = sagemaker.CfnInferenceComponent
+        self.components = {name: f"{base.inference_component_name}-{name}" for name in sorted(model.adapters)}
         for name, prefix in sorted(model.adapters.items()):
             of_adapter = Construct(self, name)
             policy = policy_of_adapter(of_adapter, prefix, served.role, model.weights_kms_key_arn)
@@ -35,7 +36,7 @@ class Adapters(Construct):
             made = component(
                 of_adapter,
                 "Component",
-                inference_component_name=f"{base.inference_component_name}-{name}",
+                inference_component_name=self.components[name],
                 endpoint_name=endpoint_name,
                 variant_name=VARIANT_NAME,
                 specification=component.InferenceComponentSpecificationProperty(

@@ -7,14 +7,19 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from ... import COMPONENT_ENDPOINT_SUFFIX
+from ...dashboard.cost import price_of
+from ...dashboard.panel import Panel, Question
 from ...resolution import Resolution
 from ...surroundings import Surroundings
 from ..addresses import arn_of, page_of, url_of
 from ..creation_order import create_last
+from ..instance_panels import engine_panel, instance_panels
 from ..variant import VARIANT_NAME
 from .empty_endpoint import EmptyEndpoint
 from .inference_component import InferenceComponent
 from .shared_endpoint import imported_name, imported_role
+
+_SHARED = "The instances serve other models, too, so no price of this one is known."
 
 
 class ComponentEndpoint(Construct):
@@ -35,6 +40,7 @@ class ComponentEndpoint(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         deployment, shared = resolution.deployment, resolution.deployment.shared
+        self._resolution, self._surroundings = resolution, surroundings
         # Both kinds exist while a deployment changes: nothing says that UpdateEndpoint turns one into the other.
         own_name = f"{surroundings.unique_name}{COMPONENT_ENDPOINT_SUFFIX}"
         self.name = imported_name(shared.name) if shared else own_name
@@ -93,6 +99,19 @@ class ComponentEndpoint(Construct):
     def metric_model_latency(self) -> cloudwatch.Metric:
         """Return the time that the container takes for an invocation, in microseconds."""
         return self._component.metric_model_latency()
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the component, and of the instances that only it uses."""
+        if self._own is None:
+            return [*self._component.panels(), Panel(Question.COST, _SHARED)]
+        hosting = self._resolution.deployment.hosting
+        price = price_of(self, *(each.instance for each in self._resolution.placements))
+        of_instances = {"EndpointName": self.name, "VariantName": VARIANT_NAME}
+        return [
+            *self._component.panels(),
+            *instance_panels(of_instances, price, hosting.instance_count.max, self._surroundings),
+            engine_panel(page_of(self.name) if hosting.detailed_observability else None),
+        ]
 
     def create_last(self, service: Construct) -> None:
         """Create the endpoint, then the component, after all else of the service."""

@@ -10,14 +10,23 @@ from constructs import Construct, IDependable
 
 from ... import COMPONENT_LOGS
 from ...acknowledgement import acknowledge, resource_in_findings
+from ...dashboard.panel import Panel, Question, graph, metric, of
 from ...deployment.model import Deployment
 from ...deployment.settings.hosting import Hosting
 from ...resolution import Resolution
 from ...resolution.estimates import wake_in_seconds
 from ...surroundings import Surroundings
 from ..addresses import arn_of
-from ..alarms import CALLS_OF_FUNCTIONS, EndpointAlarms, model_latency, realtime_alarms
+from ..alarms import (
+    CALLS_OF_FUNCTIONS,
+    EndpointAlarms,
+    error_panel,
+    latency_panel,
+    model_latency,
+    realtime_alarms,
+)
 from ..execution_role import METRICS_OF_COMPONENTS
+from ..instance_panels import busy_copies, in_flight
 from ..rollout import component_deployment_config, watch_alarms
 from ..served_model import ServedModel
 from ..variant import VARIANT_NAME
@@ -52,6 +61,7 @@ class InferenceComponent(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
+        self._resolution, self._surroundings = resolution, surroundings
         self.name = surroundings.unique_name
         self.dimensions = {"InferenceComponentName": self.name}  # SageMaker's metrics of a component have no other
         self.served = ServedModel(
@@ -68,7 +78,7 @@ class InferenceComponent(Construct):
             "Alarms",
             dimensions=self.dimensions,
             specs=realtime_alarms(deployment.alarms, takes_jobs=deployment.jobs.enabled),
-            topic=surroundings.alarm_topic,
+            surroundings=surroundings,
         )
         self.alarms = self._told.alarms
         self.environment = {"INFERENCE_COMPONENT": self.name} | _of_sleep(resolution)
@@ -78,9 +88,16 @@ class InferenceComponent(Construct):
         }
         self._component = self._create_component(resolution, endpoint_name)
         self._adapters = self._create_adapters(deployment, endpoint_name)
+        self._names_of_adapters = self._adapters.components if self._adapters else {}
         self._scaling = None
         if deployment.is_scaled:
-            self._scaling = ComponentScaling(self, "Scaling", component_name=self.name, resolution=resolution)
+            self._scaling = ComponentScaling(
+                self,
+                "Scaling",
+                component_name=self.name,
+                resolution=resolution,
+                runbook_url=surroundings.runbook_url,
+            )
             self._scaling.node.add_dependency(self._component)  # created after the component and deleted before it
 
     @property
@@ -95,7 +112,14 @@ class InferenceComponent(Construct):
         """
         if hosting.rolling is None:
             return
-        rollback = EndpointAlarms(self, "RollbackAlarms", dimensions=self.dimensions, specs=(), topic=None)
+        rollback = EndpointAlarms(
+            self,
+            "RollbackAlarms",
+            dimensions=self.dimensions,
+            specs=(),
+            surroundings=self._surroundings,
+            notifies=False,
+        )
         rollback.add_model_failures(configuration, error_rate)
         alarms = list(rollback.alarms.values())
         self._component.deployment_config = component_deployment_config(hosting, hosting.rolling.batch, alarms)
@@ -137,6 +161,35 @@ class InferenceComponent(Construct):
     def metric_model_latency(self) -> cloudwatch.Metric:
         """Return the time that the container takes for an invocation, in microseconds."""
         return model_latency(self.dimensions)
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the component, whoever owns its endpoint."""
+        failed = {"InvocationModelErrors": "not answered with 2XX", "Invocation5XXErrors": "answered with 5XX"}
+        adapters = {
+            name: {"InferenceComponentName": of_adapter} for name, of_adapter in self._names_of_adapters.items()
+        }
+        return [
+            error_panel(self.dimensions, failed),
+            latency_panel(self.dimensions, adapters),
+            in_flight("ConcurrentRequestsPerCopy", self.dimensions),
+            busy_copies(self.dimensions, self._resolution.placements[0].instance),
+            *([self._of_wakes()] if self._resolution.deployment.hosting.sleeps else []),
+        ]
+
+    def _of_wakes(self) -> Panel:
+        refused = metric(
+            "AWS/SageMaker",
+            "NoCapacityInvocationFailures",
+            self.dimensions,
+            cloudwatch.Stats.SUM,
+            "calls without a copy",
+        )
+        took = of(self._surroundings.metric("WakeSeconds", cloudwatch.Stats.MAXIMUM), "Maximum", "seconds of a wake")
+        return Panel(
+            Question.FAST,
+            "A call that meets the model asleep wakes it and waits.",
+            [graph("Wakes", took, unit="seconds"), graph("Asleep", refused, unit="calls")],
+        )
 
     def _allow(self, grantee: iam.IGrantable, *actions: str) -> None:
         arn = arn_of("inference-component", self.name)

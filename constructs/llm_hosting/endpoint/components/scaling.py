@@ -5,6 +5,7 @@ from aws_cdk import aws_applicationautoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from ...alarm_group import described
 from ...deployment.settings.hosting import AwakeHours
 from ...resolution import Resolution
 from ..wake_alarm import add_wake
@@ -19,7 +20,15 @@ _WAKE_COOLDOWN_IN_SECONDS = 60
 class ComponentScaling(Construct):
     """Scaling by the requests in flight on one copy. SageMaker adds and releases the instances that copies need."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, component_name: str, resolution: Resolution) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        component_name: str,
+        resolution: Resolution,
+        runbook_url: str | None,
+    ) -> None:
         super().__init__(scope, construct_id)
         hosting = resolution.deployment.hosting
         hours = hosting.awake_hours
@@ -49,9 +58,9 @@ class ComponentScaling(Construct):
             ),
         )
         if hosting.sleeps:
-            self._wake(component_name)
+            self._wake(component_name, runbook_url)
 
-    def _wake(self, component_name: str) -> None:
+    def _wake(self, component_name: str, runbook_url: str | None) -> None:
         """Start a copy for a call at zero, if no function of ours asked for it: tracking has no copy to divide by."""
         metric = cloudwatch.Metric(
             namespace="AWS/SageMaker",
@@ -68,6 +77,11 @@ class ComponentScaling(Construct):
             # Not one more: a function may have asked for the first copy, and that takes minutes.
             adjustment_type="ExactCapacity",
             cooldown_in_seconds=_WAKE_COOLDOWN_IN_SECONDS,
+            description=described(
+                "a call of the last minute met the model asleep; this wakes it and tells nobody",
+                "no-capacity",
+                runbook_url,
+            ),
         )
 
 

@@ -12,7 +12,7 @@ from ...acknowledgement import acknowledge, resource_in_findings
 from ...alarm_group import AlarmGroup
 from ...catalog.instances import instances
 from ...deployment.settings.hosting import settings_of_instances
-from ...deployment.settings.shared_endpoint import Shared
+from ...deployment.settings.shared_endpoint import EndpointAlarms, Shared
 from ...resolution.image import shared_host_image
 from ..addresses import page_of
 from ..execution_role import METRICS_OF_COMPONENTS, ExecutionRole
@@ -63,16 +63,16 @@ class SharedEndpointResources(Construct):
         )
         outlive_replacement(made.configuration, shared.stack)
         cdk.Tags.of(made.endpoint).add(DEPLOYMENT_TAG, shared.stack)
-        topic = endpoint.alarms.topic_arn
-        self._add_alarms((topic and sns.Topic.from_topic_arn(self, "AlarmTopic", topic)) or None)
+        self._add_alarms(endpoint.alarms)
         cdk.CfnOutput(self, "ExportedRole", value=self.role.role_name, export_name=_export_of_role(shared.name))
         cdk.CfnOutput(self, "EndpointName", value=self.name, export_name=_export(shared.name))
         if endpoint.detailed_observability:
             cdk.CfnOutput(self, "EndpointPage", value=page_of(self.name))
 
-    def _add_alarms(self, topic: sns.ITopic | None) -> None:
+    def _add_alarms(self, settings: EndpointAlarms) -> None:
         """Add alarms on what all models of an instance share beside accelerators."""
-        alarms = AlarmGroup(self, "Alarms", topic=topic)
+        topic = settings.topic_arn and sns.Topic.from_topic_arn(self, "AlarmTopic", settings.topic_arn)
+        alarms = AlarmGroup(self, "Alarms", topic=topic or None, runbook_url=settings.runbook_url)
         for name in ("Memory", "Disk"):
             used = cloudwatch.Metric(
                 namespace="/aws/sagemaker/Endpoints",
@@ -81,7 +81,8 @@ class SharedEndpointResources(Construct):
                 statistic=cloudwatch.Stats.MAXIMUM,
                 period=cdk.Duration.minutes(1),
             )
-            alarms.add(name, used, _NEARLY_FULL, periods=3, breaching=3)
+            means = f"more than {_NEARLY_FULL} % of an instance's {name.lower()} was in use"
+            alarms.add(name, used, _NEARLY_FULL, periods=3, breaching=3, means=means)
 
 
 def _export(endpoint: str) -> str:

@@ -1,0 +1,1 @@
+"""CloudWatch alarms that MiniStack does not know: on metric math, and composite ones in templates."""
