@@ -1,0 +1,1 @@
+"""`slipway status --watch`: a service's dashboard in the terminal."""
