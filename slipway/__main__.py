@@ -37,7 +37,23 @@ from slipway.cli.deploying import (
     verify,
 )
 from slipway.cli.developing import catalog, models, reference
-from slipway.cli.operating import bench, call, evidence, gateway, keys, logs, openapi, playground, purge, status, usage
+from slipway.cli.operating import (
+    bench,
+    call,
+    cost,
+    dashboard,
+    evidence,
+    gateway,
+    keys,
+    logs,
+    openapi,
+    playground,
+    purge,
+    runbook,
+    status,
+    trace,
+    usage,
+)
 from slipway.cli.operating import list as list_
 from slipway.cli.parser import Parser, overview
 from slipway.shared.cdk_command import cdk
@@ -46,7 +62,7 @@ from slipway.shared.output import reader_may_leave
 _VERBS: dict[str, tuple[ModuleType, ...]] = {
     "Before a deploy": (init, check, lock, stage, local, env, snapshot),
     "Deploy": (doctor, diff, deploy, verify, destroy, render, fleet),
-    "Run": (call, playground, openapi, gateway, list_, status, logs),
+    "Run": (call, playground, openapi, gateway, list_, status, dashboard, logs, trace, runbook, cost),
     "Measure": (bench,),
     "Keys": (keys, usage),
     "Maintain": (evidence, purge),

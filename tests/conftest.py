@@ -21,6 +21,7 @@ from local_cloud.keys import put_key
 from support.command import Command, command_on
 from support.deployments.known_deployments import ACCOUNT_SETTINGS, SHIPPED_FILES, STAGED_FILE, VARIANT_FILES
 from support.repository import ROOT
+from support.stacks.budget_topic import make_topic
 from support.stacks.small_stacks import REGION, delete_stacks
 from support.stacks.staging_runs import BUCKET, FILES, MODEL, Staging
 from support.stand_ins.hub_server import HubServer
@@ -86,6 +87,7 @@ def shared_cloud(stacks: dict[str, Stack], issuer: Issuer) -> Iterator[LocalClou
         issuer.now = running.now
         for arn in {each for stack in stacks.values() for each in OWN_KEY.findall(json.dumps(stack.template))}:
             put_key(running, arn)
+        make_topic(running)
         deploy(running, stacks[ACCOUNT_SETTINGS])
         yield running
 

@@ -8,6 +8,7 @@ STAGING_PREFIX = "slipway-staging-"  # + a deployment's name: the stack that sta
 FLEET_PREFIX = "slipway-fleet-"  # + a fleet's name: the stack of its stack sets
 ENDPOINT_PREFIX = "slipway-endpoint-"  # + a shared endpoint's name: its stack, and the export of its name
 STANDARDS = "slipway:standards"  # in the context: cdk-nag judges by the packs of NIST 800-53, HIPAA and PCI, too
+ACCOUNT_DASHBOARD = "slipway:account-dashboard"  # in the context: the account settings make a dashboard of all services
 DEPLOYMENT_TAG = "slipway:deployment"  # holds the stack's name, on all that may outlive stack or update
 CONTENT_TAG = "slipway:content"  # on a table that may outlive the stack: `jobs`, or `usage` of keys
 KEY_TAG = "slipway:key"  # holds a key's name, on its usage plan and on its values

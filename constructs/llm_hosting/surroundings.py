@@ -55,12 +55,15 @@ class Surroundings:
 
     name: the name of the service in tags, metrics and events, and of its API; it may be a token.
     unique_name: the name, and a part that no other service of an account and region has.
+    runbook_url: the page that alarms link to; None = ours.
     The other fields are objects of the team, which `LlmService` describes; None = the team passes none.
     """
 
     name: str
     unique_name: str
+    runbook_url: str | None = None
     alarm_topic: sns.ITopic | None = None
+    paging_topic: sns.ITopic | None = None
     data_key: kms.IKey | None = None
     log_key: kms.IKey | None = None
     log_bucket: s3.IBucket | None = None

@@ -1,6 +1,7 @@
 """Installs every service that is added to MiniStack or repaired in it."""
 
 from local_cloud.emulator import apigateway, eventbridge, faults, lambda_
+from local_cloud.emulator.alarms import composite
 from local_cloud.emulator.application_autoscaling import templates as scaling_templates
 from local_cloud.emulator.cloudformation import (
     change_sets,
@@ -8,6 +9,7 @@ from local_cloud.emulator.cloudformation import (
     own_addresses,
     resource_types,
     stack_creation,
+    template_addresses,
     template_summary,
 )
 from local_cloud.emulator.core import signatures
@@ -17,12 +19,14 @@ from local_cloud.emulator.ec2 import templates as ec2_templates
 from local_cloud.emulator.kms import background as kms_background
 from local_cloud.emulator.kms import named_key
 from local_cloud.emulator.kms import requests as kms_requests
-from local_cloud.emulator.sagemaker import control_plane, gauges, runtime
+from local_cloud.emulator.sagemaker import control_plane, detailed_metrics, gauges, runtime
 from local_cloud.emulator.sagemaker import templates as hosting_templates
 from local_cloud.emulator.sagemaker.requests import async_location
 from local_cloud.emulator.services import (
+    budgets,
     cloudwatch,
     cognito,
+    dashboards,
     dynamodb,
     iam,
     logs,
@@ -37,6 +41,7 @@ from local_cloud.emulator.stack_sets import auto_deployment, calls, instance_sta
 from local_cloud.emulator.stack_sets import templates as stack_set_templates
 from local_cloud.emulator.vpc import functions as functions_in_vpcs
 from local_cloud.emulator.vpc import network, reach
+from local_cloud.emulator.xray import service as xray
 
 
 def install(emulator_only: tuple[str, ...]) -> None:
@@ -49,6 +54,7 @@ def install(emulator_only: tuple[str, ...]) -> None:
         signatures,
         own_addresses,
         change_sets,
+        template_addresses,
         template_summary,
         conditions,
         apigateway,
@@ -57,15 +63,20 @@ def install(emulator_only: tuple[str, ...]) -> None:
         s3,
         sqs,
         sns,
+        budgets,
+        xray,
         kms_requests,
         kms_background,
         named_key,
         eventbridge,
         control_plane,
         runtime,
+        detailed_metrics,
         async_location,
         gauges,  # metrics first: alarms and scaling policies that look at the same moment need them
         cloudwatch,
+        dashboards,
+        composite,
         hosting_templates,
         scaling_templates,
         ec2_operations,

@@ -48,6 +48,8 @@ def _engine(environment: Mapping[str, str]) -> ContainerEngine:
     engines = Path(environment["SLIPWAY_LOCAL_ENGINES"])
     row = row_of(environment.get("SLIPWAY_LOCAL_IMAGE", ""), settings, engines)
     model = settings.get(row.variables.get("model", "HF_MODEL_ID"), "")
+    if " " in model:
+        raise StartError(f"HFValidationError: {model!r} is no id of a repository on the Hub, which has no blanks")
     if not reaches_internet and _HUB_ID.fullmatch(model):
         raise StartError(f"We couldn't connect to 'https://huggingface.co' to load {model}: no route to host")
     return VectorEngine(row, settings) if makes_vectors(row, settings) else TextEngine(row, settings, folder)

@@ -19,6 +19,7 @@ from .intrinsics import UNKNOWN, resolve
 class _Requests(NamedTuple):
     """The operations that take the properties of a type; CloudFormation itself fills in the members in `generated`.
 
+    generated: names, or `member.name` of a member that is a structure.
     tagged: the resource kind whose property Tags becomes an entry of TagSpecifications.
     own: properties that CloudFormation handles without the API.
     """
@@ -42,10 +43,12 @@ TYPES = {
         own=("ScheduledActions",),
     ),
     "AWS::ApplicationAutoScaling::ScalingPolicy": _Requests("application-autoscaling", ("PutScalingPolicy",)),
+    "AWS::Budgets::Budget": _Requests("budgets", ("CreateBudget",), ("AccountId", "Budget.BudgetName")),
     "AWS::CloudFormation::StackSet": _Requests(
         "cloudformation", ("CreateStackSet", "CreateStackInstances"), ("Regions",), own=("StackInstancesGroup",)
     ),
     "AWS::CloudWatch::Alarm": _Requests("cloudwatch", ("PutMetricAlarm",), ("AlarmName",)),
+    "AWS::CloudWatch::CompositeAlarm": _Requests("cloudwatch", ("PutCompositeAlarm",), ("AlarmName",)),
     "AWS::EC2::Instance": _Requests(
         "ec2", ("RunInstances",), ("MaxCount", "MinCount"), "instance", ("PropagateTagsToVolumeOnCreation",)
     ),
@@ -85,7 +88,7 @@ def findings(template: dict[str, Any], region: str, models: Path | None = None) 
 def problems(resource_type: str, properties: dict[str, Any], models: Path | None = None) -> Iterator[str]:
     """The problems of the resolved properties of a type in `TYPES`."""
     requests = TYPES[resource_type]
-    properties = dict.fromkeys(requests.generated, UNKNOWN) | properties
+    properties = _completed(properties, requests.generated)
     properties = {name: value for name, value in properties.items() if name not in requests.own}
     if properties.pop(_TARGET, None):  # the Ref of a scalable target is "<resource id>|<dimension>|<namespace>"
         properties |= dict.fromkeys(_TARGET_MEMBERS, UNKNOWN)
@@ -101,6 +104,18 @@ def problems(resource_type: str, properties: dict[str, Any], models: Path | None
         report = ParamValidator().validate(request, shape).generate_report()
         for problem in [*report.splitlines(), *_bad_values(request, shape, "")]:
             yield f"{operation} refuses it: {problem}"
+
+
+def _completed(properties: dict[str, Any], generated: tuple[str, ...]) -> dict[str, Any]:
+    """Add the members that CloudFormation fills in, unless the template has them."""
+    completed = dict(properties)
+    for path in generated:
+        name, _, inner = path.partition(".")
+        if not inner:
+            completed.setdefault(name, UNKNOWN)
+        elif isinstance(completed.get(name), dict):
+            completed[name] = {inner: UNKNOWN} | completed[name]
+    return completed
 
 
 @cache

@@ -2,14 +2,18 @@
 
 import re
 from argparse import ArgumentTypeError
+from datetime import UTC, datetime, timedelta
 
 from llm_hosting import ACCOUNT_SETTINGS, ENDPOINT_PREFIX
 from slipway.cli.parser import Parser, Run, Verbs, add_verb
 
 FILE = "name or path of a deployment file"
 OR_ENDPOINT = "or endpoints/NAME"
+MONTH = "month in UTC (default: this month)"
+_KEPT_BY_CLOUDWATCH = timedelta(days=455)
 REGION = "region (default: AWS_REGION, else your profile's)"
 PLAYGROUND_PORT = "port of the page on 127.0.0.1 (default 4567, or a free one if that is taken)"
+ROLE = "name of a role in each other account, which you may assume, to ask for cost and use there"
 TIMEOUT = "seconds to wait for a job; an instance or a machine may have to start first (default 1800)"
 
 
@@ -56,6 +60,21 @@ def stack_name(text: str) -> str:
     return name
 
 
+def role_name(text: str) -> str:
+    """Accept the name of an IAM role, with its path."""
+    if not re.fullmatch(r"([\w+=,.@-]+/)*[\w+=,.@-]{1,64}", text, re.ASCII):
+        raise ArgumentTypeError(f"{text!r} is not the name of a role; give one without account, such as slipway-reader")
+    return text
+
+
+def trace_id(text: str) -> str:
+    """Accept the id of a trace, also in the form of X-Ray's header."""
+    found = re.fullmatch("(?:Root=)?(1-[0-9a-f]{8}-[0-9a-f]{24})(?:;.*)?", text)
+    if not found:
+        raise ArgumentTypeError(f"{text!r} is not a trace's id; use an answer's x-trace-id, or a job's trace_id")
+    return found[1]
+
+
 def count(text: str) -> int:
     """Parse a positive whole number."""
     if not re.fullmatch("[1-9][0-9]{0,8}", text):
@@ -75,3 +94,28 @@ def seconds(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 604_800:
         raise ArgumentTypeError(f"{text!r} must be 1 to 604800 seconds, which is a week")
     return int(text)
+
+
+def month(text: str) -> datetime:
+    """Parse a month, such as 2026-11, that has begun: its first moment in UTC."""
+    try:
+        found = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a month; write it as 2026-11") from None
+    now = datetime.now(UTC)
+    if found > now:
+        raise ArgumentTypeError(f"{text} has not begun")
+    if found + _KEPT_BY_CLOUDWATCH < now:
+        raise ArgumentTypeError(f"{text} began more than {_KEPT_BY_CLOUDWATCH.days} days ago, and CloudWatch forgets")
+    return found
+
+
+def usd_amount(text: str) -> float:
+    """Parse an amount in USD."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1
+    if not 0 <= amount < 1e9:
+        raise ArgumentTypeError(f"{text!r} is not an amount in USD; write it as 812.40")
+    return amount

@@ -241,8 +241,9 @@ _TYPES_WITHOUT_DATA = {
     "ApiGateway": "Account Authorizer BasePathMapping BasePathMappingV2 Deployment DomainName DomainNameV2 "
     "GatewayResponse Method Resource RestApi Stage UsagePlan UsagePlanKey",
     "ApplicationAutoScaling": "ScalableTarget ScalingPolicy",
+    "Budgets": "Budget",
     "CloudFormation": "WaitCondition WaitConditionHandle",
-    "CloudWatch": "Alarm",
+    "CloudWatch": "Alarm CompositeAlarm Dashboard",
     "Cognito": "UserPoolDomain UserPoolGroup UserPoolResourceServer",
     "EC2": "Instance InternetGateway Route RouteTable SecurityGroup SecurityGroupEgress SecurityGroupIngress Subnet "
     "SubnetRouteTableAssociation VPC VPCEndpoint VPCGatewayAttachment",

@@ -8,6 +8,8 @@ from slipway.evidence.evidence import Door, RoleEvidence
 from slipway.evidence.names import listed, plain, short
 from slipway.evidence.ports import ports_of
 
+_ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+
 
 def ways_out(resources: Resources, roles: tuple[RoleEvidence, ...]) -> tuple[Door, ...]:
     """Return what functions, containers and machines may reach."""
@@ -58,6 +60,6 @@ def _notices(resources: Resources) -> Iterator[Door]:
     """Yield the targets outside the template to which alarms and rules send notices."""
     for each in resources.values():
         actions = [plain(shown(one)) for one in as_list(each.properties.get("AlarmActions", []))]
-        for target in actions if each.type == "AWS::CloudWatch::Alarm" else []:
+        for target in actions if each.type in _ALARMS else []:
             if target.startswith("arn:"):
                 yield Door("alarms", target, "is told when an alarm starts and ends")

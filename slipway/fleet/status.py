@@ -15,23 +15,26 @@ from llm_hosting.deployment.paths import UnknownDeploymentError
 from llm_hosting.fleets.file import find_fleet, parse_fleet
 from llm_hosting.fleets.fleet import Fleet
 from slipway.changes.template.reading import NoTemplateError
+from slipway.fleet import cost
 from slipway.fleet.deployed_set import DeployedSet, call_as, deployed_set
 from slipway.operations.last_failure import reasons
 from slipway.shared.aws_clients import Clients, clients_in
 from slipway.shared.aws_errors import sentence
 from slipway.shared.table import table_lines
 
-_SUFFIXES = ("-account-settings", "-canary", "")
+_SETTINGS = "-account-settings"
+_SUFFIXES = (_SETTINGS, "-canary", "")
 _FAILED = ("FAILED", "FAILED_IMPORT", "INOPERABLE", "CANCELLED")
 _FAILED_OPERATIONS = ("FAILED", "STOPPED")
 _TARGETS = ("STACK SET", "ACCOUNT", "REGION", "STATUS", "TEMPLATE", "REASON")
 _OPERATIONS = ("STACK SET", "STARTED", "OPERATION", "STATUS", "REASON")
 
 
-def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
-    """Print the state of each stack.
+def run(name: str, root: Path, region: str | None, role: str | None, *, as_json: bool) -> int:
+    """Print the state of each stack, with its cost and use.
 
-    region: of the stack sets. Returns the exit status: 0; 1 if a stack or the last operation of a set failed, or if
+    region: of the stack sets. role: the name of a role in each account, to ask for cost and use.
+    Returns the exit status: 0; 1 if a stack or the last operation of a set failed, or if
     nothing is deployed; 2 for an unknown name or if AWS gave no answer.
     """
     try:
@@ -39,14 +42,19 @@ def run(name: str, root: Path, region: str | None, *, as_json: bool) -> int:
         fleet, problems = parse_fleet(path)
         if fleet is None:
             raise DeploymentError(path, [f"{each.field}: {each.message}" for each in problems])
-        found = state_of(path.stem, fleet, clients_in(region))
+        clients = clients_in(region)
+        found = state_of(path.stem, fleet, clients)
+        found["cost"] = cost.cost_of(_services(found), role, clients)
     except (UnknownDeploymentError, DeploymentError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
     except (BotoCoreError, ClientError) as error:
         print(sentence(error), file=sys.stderr)
         return 2
-    print(json.dumps(found, indent=2) if as_json else "\n".join(lines(found)))
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        print("\n".join([*lines(found), *cost.lines(found["cost"])]))
     return 1 if found["failed"] else 0
 
 
@@ -67,6 +75,12 @@ def state_of(name: str, fleet: Fleet, clients: Clients) -> dict[str, Any]:
     stack = _stack_state(f"{FLEET_PREFIX}{name}", client)
     failed = name not in deployed or bool(stack and stack["reason"]) or any(map(_has_failed, sets))
     return {"fleet": name, "failed": failed, "stack": stack, "stack_sets": sets}
+
+
+def _services(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The targets that have a stack with a service."""
+    sets = [each for each in found["stack_sets"] if not each["name"].endswith(_SETTINGS)]
+    return [{"stack_set": each["name"]} | target for each in sets for target in each["targets"] if target["stack"]]
 
 
 def _stack_state(name: str, client: Any) -> dict[str, Any] | None:

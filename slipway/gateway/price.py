@@ -3,29 +3,19 @@
 from functools import partial
 from pathlib import Path
 
-from llm_hosting.deployment.file import DeploymentError
-from llm_hosting.deployment.paths import find, names, stack_name
 from llm_hosting.preflight.recommendation import alternatives
-from llm_hosting.preflight.validation import load
 from llm_hosting.resolution import Resolution
-from llm_hosting.sources import handler_names
 from slipway.gateway.backend import Price
 from slipway.measuring.figures.measured import KeptLevel, Measured, measured
+from slipway.stack.project_file import file_of_stack
 
 _PER_MILLION = 1_000_000
 
 
 def price_of_stack(stack: str, model_id: str, root: Path) -> Price | None:
     """Return the price by the project's file of this stack. None: it has none, or it deploys another model now."""
-    folder = root / "deployments"
-    path = next((path for name in names(folder) if stack_name(path := find(name, folder)) == stack), None)
-    try:
-        resolution = load(path, handler_names(root))[0] if path else None
-    except DeploymentError:
-        return None
-    if path is None or resolution is None or resolution.deployment.model.id != model_id:
-        return None
-    return price_of(path, resolution)
+    found = file_of_stack(stack, model_id, root)
+    return price_of(*found) if found else None
 
 
 def price_of(path: Path, resolution: Resolution) -> Price | None:

@@ -13,6 +13,7 @@ from llm_hosting import COMPONENT_LOGS
 from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.hosting.endpoint import DeployedEndpoint
 from slipway.hosting.machine import age
+from slipway.hosting.meter import Metric
 
 
 class DeployedComponent(DeployedEndpoint):
@@ -42,6 +43,19 @@ class DeployedComponent(DeployedEndpoint):
             why = "" if self.running else ": no instance has started"
             return f"a copy was asked for {age(self._asked_at, time.time())} ago, and none is ready{why}"
         return ""
+
+    @property
+    def calls(self) -> Metric | None:
+        name = self._stack.component_name
+        return calls_of_component(name) if name else None
+
+    def calls_by_model(self) -> dict[str, Metric]:
+        """Return the metrics of the model and of its adapters, whose components have names of their own."""
+        before = f"{self._stack.component_name}-"
+        ids = self._stack.resources.get("AWS::SageMaker::InferenceComponent", [])
+        names = sorted(each.rpartition("/")[2] for each in ids)
+        adapters = {each.removeprefix(before): calls_of_component(each) for each in names if each.startswith(before)}
+        return super().calls_by_model() | adapters
 
     @property
     def takes_calls(self) -> bool:
@@ -169,6 +183,11 @@ class DeployedComponent(DeployedEndpoint):
             if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
             return WakeRow()
+
+
+def calls_of_component(name: str) -> Metric:
+    """Return a metric with a sample for each request that a component answered."""
+    return Metric("AWS/SageMaker", "ModelLatency", {"InferenceComponentName": name})
 
 
 def is_changing(component: Mapping[str, Any] | None) -> bool:

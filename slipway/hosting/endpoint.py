@@ -3,13 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from llm_hosting import ENDPOINT_LOGS
 from llm_hosting.catalog.instances import instances
 from slipway.account.endpoint_quota import instances_of, is_endpoint_of
 from slipway.hosting.check import NOT_DEPLOYED, Check
+from slipway.hosting.meter import Meter, Metric
 from slipway.stack.deployed_stack import DeployedStack
+
+_NAMESPACE = "AWS/SageMaker"
 
 
 class DeployedEndpoint:
@@ -51,6 +55,40 @@ class DeployedEndpoint:
     def is_scaling(self) -> bool:
         """Whether instances may start or end now although all is well."""
         return False
+
+    @property
+    def calls(self) -> Metric | None:
+        return Metric(_NAMESPACE, "ModelLatency", self._dimensions) if self._variant else None
+
+    def calls_by_model(self) -> dict[str, Metric]:
+        return {self._stack.label.model: self.calls} if self.calls else {}
+
+    def meters(self) -> list[Meter]:
+        """Return the meter of the endpoint. Each instance reports its CPU once a minute, also while nobody calls."""
+        if self._variant is None:
+            return []
+        types = tuple(each["InstanceType"] for each in self._variant.get("InstancePools", [self._variant]))
+        pools = {
+            name: Metric(_NAMESPACE, "ConcurrentRequestsPerModel", {**self._dimensions, "InstanceType": name})
+            for name in types
+        }
+        metric = Metric("/aws/sagemaker/Endpoints", "CPUUtilization", self._dimensions)
+        return [Meter(metric, types, samples_per_hour=60, by_type=pools if len(types) > 1 else {})]
+
+    @property
+    def _dimensions(self) -> dict[str, str]:
+        assert self._variant
+        return {"EndpointName": self._stack.endpoint_name, "VariantName": self._variant["VariantName"]}
+
+    @cached_property
+    def _variant(self) -> dict[str, Any] | None:
+        """The variant of the endpoint's configuration; None = there is no endpoint."""
+        if (endpoint := self._stack.endpoint) is None:
+            return None
+        name = endpoint["EndpointConfigName"]
+        described = self._stack.clients("sagemaker").describe_endpoint_config(EndpointConfigName=name)
+        (variant,) = described["ProductionVariants"]
+        return dict(variant)
 
     def checks(self) -> Iterator[Check]:
         """Check the endpoint and, if it exists, its configuration and its instances."""
@@ -105,7 +143,7 @@ class DeployedEndpoint:
             return {}
         now = datetime.now(UTC)
         points = self._stack.clients("cloudwatch").get_metric_statistics(
-            Namespace="AWS/SageMaker",
+            Namespace=_NAMESPACE,
             MetricName="ApproximateBacklogSize",
             Dimensions=[{"Name": "EndpointName", "Value": self._stack.endpoint_name}],
             StartTime=now - timedelta(minutes=10),

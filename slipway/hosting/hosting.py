@@ -10,6 +10,7 @@ from slipway.hosting.check import Check
 from slipway.hosting.component import DeployedComponent
 from slipway.hosting.endpoint import DeployedEndpoint
 from slipway.hosting.machines import DeployedMachines
+from slipway.hosting.meter import Meter, Metric
 from slipway.hosting.shared_endpoint import DeployedOnSharedEndpoint, DeployedSharedEndpoint
 from slipway.stack.deployed_stack import DeployedStack, UnknownStackError
 
@@ -40,6 +41,16 @@ class DeployedHosting(Protocol):
 
     @property
     def takes_calls(self) -> bool: ...
+
+    @property
+    def calls(self) -> Metric | None:
+        """A metric with a sample for each request that kept the model awake; None = there is no model."""
+
+    def calls_by_model(self) -> dict[str, Metric]:
+        """Return such metrics of the model and of its adapters, or of the components on a shared endpoint."""
+
+    def meters(self) -> list[Meter]:
+        """Return the metrics that tell how long instances ran; empty = the deployment has none of its own."""
 
     def checks(self) -> Iterator[Check]:
         """Check that the hosting is as the stack describes it."""

@@ -14,6 +14,7 @@ from llm_hosting.catalog.instances import ec2_instances, machine_prices
 from slipway.hosting import machine_checks
 from slipway.hosting.check import NOT_DEPLOYED, Check
 from slipway.hosting.machine import DeployedMachine, age, moment, tagged_instances, volumes_of
+from slipway.hosting.meter import Meter, Metric
 from slipway.stack.deployed_stack import DeployedStack
 
 
@@ -42,6 +43,17 @@ class DeployedMachines:
     @property
     def running(self) -> Counter[str]:
         return Counter(machine.type for machine in self.own if machine.is_awake)
+
+    @property
+    def calls(self) -> Metric | None:
+        return Metric("Slipway", "JobsAccepted", {"Deployment": self._stack.name})
+
+    def calls_by_model(self) -> dict[str, Metric]:
+        return {self._stack.label.model: self.calls} if self.calls else {}
+
+    def meters(self) -> list[Meter]:
+        """Return a meter for each machine that the stack has, also for those that sleep."""
+        return [Meter(Metric("AWS/EC2", "CPUUtilization", {"InstanceId": each.id}), (each.type,)) for each in self.own]
 
     @property
     def wanted(self) -> list[str]:

@@ -7,8 +7,9 @@ from botocore.exceptions import ClientError
 
 from llm_hosting.catalog.instances import instances
 from slipway.hosting.check import Check
-from slipway.hosting.component import DeployedComponent
+from slipway.hosting.component import DeployedComponent, calls_of_component
 from slipway.hosting.endpoint import DeployedEndpoint
+from slipway.hosting.meter import Meter, Metric
 from slipway.stack.deployed_stack import DeployedStack
 
 
@@ -47,6 +48,11 @@ class DeployedSharedEndpoint(DeployedEndpoint):
     """The endpoint of a stack that deployments share. It has no API, so it takes no calls."""
 
     takes_calls = False
+    calls = None  # each of its components has a metric of its own
+
+    def calls_by_model(self) -> dict[str, Metric]:
+        names = sorted(each["InferenceComponentName"] for each in _components_on(self._stack))
+        return {name: calls_of_component(name) for name in names}
 
     def state(self) -> dict[str, Any]:
         return super().state() | {"components": list(self._components())}
@@ -93,6 +99,9 @@ class DeployedOnSharedEndpoint(DeployedComponent):
 
     def checks(self) -> Iterator[Check]:
         yield from (self._service(), self._model())
+
+    def meters(self) -> list[Meter]:
+        return []
 
     def still_billing(self) -> Check:
         return Check("still billing", True, "the instances are those of the shared endpoint")

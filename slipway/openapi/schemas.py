@@ -270,6 +270,7 @@ SCHEMAS: dict[str, Schema] = {
                 "links": _object({"self": TEXT}),
             },
             ended_at=_TIME,
+            trace_id={"type": "string", "description": "Of a traced deployment only: the job's trace in AWS X-Ray."},
             output={},
             output_url=TEXT,
             error=OBJECT,

@@ -51,6 +51,10 @@ _COUNT = {"type": "integer", "minimum": 0}
 _LIMITED = "Only for a key with limits. "
 EVERY_HEADER: dict[str, dict[str, Any]] = {
     "x-request-id": {"description": "The request's id in the log.", "schema": {"type": "string"}},
+    "x-trace-id": {
+        "description": "Only of a traced deployment: the request's trace in AWS X-Ray.",
+        "schema": {"type": "string"},
+    },
     "openai-processing-ms": {"description": "Milliseconds until the answer began.", "schema": _COUNT},
     "x-ratelimit-limit-requests": {"description": f"{_LIMITED}Requests a minute.", "schema": _COUNT},
     "x-ratelimit-limit-tokens": {"description": f"{_LIMITED}Tokens a minute or a month.", "schema": _COUNT},

@@ -34,7 +34,7 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
 
     None or an absent member: not known, or the deployment has none. `gone`: it was deleted.
     """
-    hosting, failure = hosting_of(stack), last_failure(stack)
+    hosting, failure, (on, _) = hosting_of(stack), last_failure(stack), alarms_on(stack)
     return {
         "name": stack.name,
         "serves": stack.serves,
@@ -47,7 +47,8 @@ def state_of(stack: DeployedStack) -> dict[str, Any]:
         **hosting.state(),
         "queue": _unless_gone(lambda: _queue(stack, hosting)),
         "open_jobs": _unless_gone(lambda: _open_jobs(stack)),
-        "alarms_on": alarms_on(stack)[0],
+        "alarms_on": [each.name for each in on],
+        "alarms": [asdict(each) for each in on],
         "api_url": stack.api_url,
         "failure": failure and asdict(failure),
     }
@@ -79,6 +80,12 @@ def _queue(stack: DeployedStack, hosting: DeployedHosting) -> dict[str, int]:
     return queue | hosting.backlog()
 
 
+def in_queue(queue: dict[str, int]) -> str:
+    """Return the jobs in the queue, in words, without dead letters."""
+    backlog = f"{queue['backlog']:,} wait in SageMaker's queue; results: " if "backlog" in queue else ""
+    return f"{backlog}{queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"
+
+
 def _open_jobs(stack: DeployedStack) -> int | None:
     """Count the jobs that have not ended, which the sweeper watches; None = the deployment takes no jobs."""
     if "JobTable" not in stack.outputs:
@@ -97,6 +104,18 @@ def _page(stack: DeployedStack, found: dict[str, Any]) -> Iterator[str]:
         yield from (f"{'':{_LABEL_WIDTH}}{line}" for line in wrapped[1:])
 
 
+def _alarms(on: list[dict[str, str]]) -> Iterator[tuple[str, str]]:
+    if not on:
+        yield "alarms", "none has gone off"
+    for number, each in enumerate(on):
+        yield (
+            "" if number else "alarms",
+            f"{each['name']} went off" + (f": {each['meaning']}" if each["meaning"] else ""),
+        )
+        if each["runbook"]:
+            yield "", f"-> {each['runbook']}"
+
+
 def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     changed = stack.described.get("LastUpdatedTime") or stack.described["CreationTime"]
     yield "stack", f"{found['stack']} since {changed:%Y-%m-%d %H:%M} UTC, in {stack.region} of account {stack.account}"
@@ -108,12 +127,10 @@ def _rows(stack: DeployedStack, found: dict[str, Any]) -> Iterator[tuple[str, st
     if (queue := found["queue"]) == "gone":
         yield "queue", "gone"
     elif queue:
-        backlog = f"{queue['backlog']:,} wait in SageMaker's queue; results: " if "backlog" in queue else ""
-        counts = f"{queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"
-        yield "queue", f"{backlog}{counts}; {queue['dead_letters']:,} dead letters"
+        yield "queue", f"{in_queue(queue)}; {queue['dead_letters']:,} dead letters"
     if found["open_jobs"] is not None:
         yield "jobs", "the table is gone" if found["open_jobs"] == "gone" else f"{found['open_jobs']:,} open"
-    yield "alarms", ", ".join(found["alarms_on"]) + " went off" if found["alarms_on"] else "none has gone off"
+    yield from _alarms(found["alarms"])
     if found["api_url"]:
         yield "API", found["api_url"]
     if failure := found["failure"]:

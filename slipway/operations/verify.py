@@ -78,9 +78,12 @@ def _stack(stack: DeployedStack) -> Check:
 def _alarms(stack: DeployedStack) -> Check:
     on, count = alarms_on(stack)
     # The calls below end the idle time that this alarm reports.
-    on = [name for name in on if name != stack.outputs.get("IdleAlarm")]
-    fix = "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
-    return Check("alarms", not on, f"{', '.join(on)} went off" if on else f"{count}, none has gone off", fix)
+    on = [each for each in on if each.name != stack.outputs.get("IdleAlarm")]
+    if not on:
+        return Check("alarms", True, f"{count}, none has gone off")
+    places = dict.fromkeys(each.runbook for each in on if each.runbook)
+    fix = "; ".join(places) or "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
+    return Check("alarms", False, f"{', '.join(each.name for each in on)} went off", fix)
 
 
 def _calls(stack: DeployedStack, timeout: int) -> Iterator[Check]:

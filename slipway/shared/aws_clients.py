@@ -1,8 +1,9 @@
 """boto3 clients of one region."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,16 +28,25 @@ def region_option(region: str) -> str:
     return "" if os.environ.get("AWS_REGION") == region else f" --region {region}"
 
 
-def clients_in(region: str | None) -> Clients:
-    """Return a function that makes the region's clients, each on first use. region: None = AWS_REGION, else boto3's."""
+def clients_in(region: str | None, credentials: Mapping[str, str] | None = None) -> Clients:
+    """Return a function that makes the region's clients, each on first use; threads may share it.
+
+    region: None = AWS_REGION, else boto3's. credentials: as STS answers them; None = boto3's own.
+    """
 
     import boto3  # a quarter of a second, which a check without --account saves
 
-    session = boto3.Session()
+    keys = ("AccessKeyId", "SecretAccessKey", "SessionToken")
+    session = boto3.Session(*(credentials[key] for key in keys) if credentials else ())
+    lock = Lock()  # a session makes one client at a time
 
     @cache
-    def client(service: str) -> Any:
+    def made(service: str) -> Any:
         # boto3 itself does not read AWS_REGION.
         return session.client(service, region_name=region or os.environ.get("AWS_REGION") or None)
+
+    def client(service: str) -> Any:
+        with lock:
+            return made(service)
 
     return client

@@ -20,10 +20,10 @@ def print_table(header: Sequence[str], rows: Rows, *, right: Sequence[str] = (),
     (console if console.is_terminal else _console(width)).print(_table(header, rows, right))
 
 
-def table_lines(header: Sequence[str], rows: Rows) -> list[str]:
-    """Return the table's lines without a limit of width. header: empty = no header."""
+def table_lines(header: Sequence[str], rows: Rows, *, right: Sequence[str] = ()) -> list[str]:
+    """Return the table's lines without a limit of width. header: empty = no header. right: as in `print_table`."""
     text = StringIO()
-    _console(_UNLIMITED, text).print(_table(header, rows))
+    _console(_UNLIMITED, text).print(_table(header, rows, right))
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 

@@ -6,8 +6,9 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -38,7 +39,7 @@ class DeployedStack:
 
     @property
     def name(self) -> str:
-        """The name of the deployment: that of the service, or of the stack."""
+        """The name of the deployment, also in its metrics and tags: that of the service, or of the stack."""
         return self.service or self.stack_name
 
     @property
@@ -54,6 +55,11 @@ class DeployedStack:
     def status(self) -> str:
         """CloudFormation's status of the stack, such as CREATE_COMPLETE."""
         return str(self.described["StackStatus"])
+
+    @property
+    def created(self) -> datetime:
+        """The moment in which the stack was made, in UTC."""
+        return cast(datetime, self.described["CreationTime"]).astimezone(UTC)
 
     @property
     def serves(self) -> str:
@@ -108,6 +114,17 @@ class DeployedStack:
     def local_cloud(self) -> str | None:
         """The URL of the local cloud that holds the stack; None = AWS holds it."""
         return local_cloud(self.clients)
+
+    @property
+    def now(self) -> datetime:
+        """The time, in UTC. The local cloud has a clock of its own, which can be ahead."""
+        if not (url := self.local_cloud):
+            return datetime.now(UTC)
+        try:
+            with urllib.request.urlopen(f"{url}/_slipway/clock", timeout=10) as answer:
+                return datetime.fromtimestamp(json.load(answer)["now"], UTC)
+        except (OSError, ValueError):  # an emulator that is not ours
+            return datetime.now(UTC)
 
     @property
     def answered_by(self) -> str | None:

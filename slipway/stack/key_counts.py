@@ -43,6 +43,14 @@ def counts_of(stack: DeployedStack, month: datetime) -> dict[str, Counts]:
     return {owner_in(row): _counts(row) for row in _rows(stack, month)}
 
 
+def all_counts(stack: DeployedStack, month: datetime) -> Counts:
+    """Add up the counts of all callers of a month (UTC)."""
+    total = Counts()
+    for row in _rows(stack, month):
+        total = total.plus(_counts(row))
+    return total
+
+
 def callers_of(stack: DeployedStack, month: datetime) -> list[tuple[str, str, Counts]]:
     """Read the hash, the group and the counts of each caller with a token in a month (UTC), the busiest first."""
     found = [(owner_in(row), group_in(row), _counts(row)) for row in _rows(stack, month)]

@@ -48,8 +48,9 @@ class RenderedFiles:
         self._check(template.content.get("Parameters", {}), values)
         body = template.body()
         if (size := len(body.encode())) > MOST_BYTES_IN_BUCKET:
+            fix = "; render it with --code archive" if "Code" in template.content.get("Mappings", {}) else ""
             most = f"{MOST_BYTES_IN_BUCKET:,} bytes"
-            raise TooLargeError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}.")
+            raise TooLargeError(f"{self.name}: its template has {size:,} bytes; CloudFormation takes {most}{fix}.")
         self._template.parent.mkdir(parents=True, exist_ok=True)
         self._template.write_text(body)
         if template.content.get("Parameters"):

@@ -34,6 +34,10 @@ def test_a_verb_for_the_checkout_says_so(shell: Shell) -> None:
     assert shell.run("slipway", "reference", status=2) == said
 
 
+def test_an_installed_slipway_has_the_runbook(shell: Shell) -> None:
+    assert shell.run("slipway", "runbook", "dead-letters").startswith("### Dead letters\n")
+
+
 def test_a_new_project_fits(project: Shell) -> None:
     assert project.run("slipway", "check", "chat").startswith(" READY  chat: ")
 

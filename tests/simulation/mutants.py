@@ -245,7 +245,7 @@ EXPLORED = [
     Mutant(
         "the sweeper expires all it sees",
         EXPIRES_LATE,
-        sweeper.look_at,
+        sweeper._look,
         "_take_results(job, started, service)",
         "service.completion._change("
         "job, lambda row: transitions.expire(row, row.deadline, service.completion._times))[0]",
@@ -388,8 +388,8 @@ TRIED = [
         "the model gets another prompt",
         HAS_OUTPUT,
         worker._ask,
-        "model.invoke(body)",
-        """model.invoke(b'{"inputs": "another"}')""",
+        "model.invoke(body, segment)",
+        """model.invoke(b'{"inputs": "another"}', segment)""",
         REALTIME,
     ),
     Mutant(

@@ -141,7 +141,7 @@ def test_after_the_days_wakes_jobs_wait_for_midnight() -> None:
     """The trial begins at midnight in UTC, and its jobs may wait for more than a day."""
     trial = Trial(
         mode="realtime",
-        jobs=40,
+        jobs=10,
         arrivals=20_000,
         rates=Rates(),
         outages=0,

@@ -5,15 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def price_list(folder: Path, offer: str, prices: Mapping[str, object], **changes: object) -> Path:
-    """Write a price list in the documented form, with these prices, and return its path."""
+def price_list(
+    folder: Path, offer: str, prices: Mapping[str, object], region: str = "us-east-1", **changes: object
+) -> Path:
+    """Write a price list in the documented form, with these prices of a region, and return its path."""
     products, terms = {}, {}
     for number, (name, price) in enumerate(prices.items()):
         hosting = {"component": "Hosting", "instanceName": name}
         machine = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
         attributes = hosting if offer == "AmazonSageMaker" else {**machine, "instanceType": name}
         sku = f"SKU{number}"
-        products[sku] = {"sku": sku, "attributes": {**attributes, "regionCode": "us-east-1"}}
+        products[sku] = {"sku": sku, "attributes": {**attributes, "regionCode": region}}
         terms[sku] = {f"{sku}.T": {"priceDimensions": {"R": {"unit": "Hrs", "pricePerUnit": {"USD": price}}}}}
     products["OTHER"] = {"sku": "OTHER", "attributes": {"component": "Training", "regionCode": "us-east-1"}}
     content = {

@@ -18,7 +18,7 @@ from local_cloud.checks import RefusedTemplateError, lint
 REGIONS = ["us-east-1", "eu-west-1", "ap-southeast-2", "af-south-1", "cn-north-1", "us-gov-west-1"]
 
 IN_ALL_REGIONS = (
-    *("qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "with-api-key"),
+    *("qwen3-4b", "qwen3-4b-async", "gpt2-ec2", "customer-keys-realtime"),
     *("slipway-account-settings", "slipway-staging-isolated"),
 )
 

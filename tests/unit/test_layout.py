@@ -23,7 +23,14 @@ CDK = {"aws_cdk", "cdk_nag", "constructs"}
 VERSION = "llm_hosting.installed_version"
 FILES = {"llm_hosting.catalog.layers", "llm_hosting.catalog.row_types"}  # the catalog as data
 POLICY = "llm_hosting.resource_policy"  # CDK and portable template write it alike
-FACTS = {VERSION, POLICY, *FILES, *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution"))}
+EXPRESSIONS = "llm_hosting.dashboard.expressions"  # the same
+FACTS = {
+    VERSION,
+    POLICY,
+    EXPRESSIONS,
+    *FILES,
+    *(f"llm_hosting.{room}" for room in ("catalog", "deployment", "resolution")),
+}
 # These modules read files; constructs get data that is already read.
 READERS = {
     f"llm_hosting.deployment.{name}"
@@ -38,7 +45,7 @@ API_FACTS = {"llm_hosting.api.gateway_responses", "llm_hosting.api.routes"}  # w
 APP = "llm_hosting.cdk_app"
 CONSTRUCTS = {
     "llm_hosting",
-    *(f"llm_hosting.{room}" for room in ("api", "endpoint", "hosting", "jobs", "machines", "weights")),
+    *(f"llm_hosting.{room}" for room in ("api", "dashboard", "endpoint", "hosting", "jobs", "machines", "weights")),
 }
 # The functions write these rows and keys; the operator's verbs read them.
 ROWS = {
@@ -52,6 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(PLACES, PLACES),
     VERSION: set(),
     POLICY: set(),
+    EXPRESSIONS: {"llm_hosting.catalog"},
     **{name: {*FILES, "llm_hosting.file_errors", "llm_hosting.project"} for name in FILES},
     "llm_hosting.catalog": {*FILES, "llm_hosting.project"},
     "llm_hosting.deployment": {"llm_hosting.catalog", VERSION},

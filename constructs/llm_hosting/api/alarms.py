@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from ..alarm_group import AlarmGroup
+from ..alarm_group import AlarmGroup, percent
 from ..deployment.settings.operating import Alarms
+from ..surroundings import Surroundings
 
 _MINUTE = Duration.minutes(1)
 
@@ -27,12 +27,19 @@ class ApiAlarms(AlarmGroup):
         construct_id: str,
         *,
         settings: Alarms,
-        topic: sns.ITopic | None,
+        surroundings: Surroundings,
         server_errors: cloudwatch.Metric,
         functions: Sequence[lambda_.Function],
     ) -> None:
-        super().__init__(scope, construct_id, topic=topic)
-        self.add("ServerErrors", server_errors, settings.error_rate, periods=3, breaching=2)
+        super().__init__(scope, construct_id, topic=surroundings.alarm_topic, runbook_url=surroundings.runbook_url)
+        self.add(
+            "ServerErrors",
+            server_errors,
+            settings.error_rate,
+            periods=3,
+            breaching=2,
+            means=f"the API answered more than {percent(settings.error_rate)} of its requests with 5XX",
+        )
         throttles = {
             f"m{number}": function.metric_throttles(period=_MINUTE, statistic=cloudwatch.Stats.SUM)
             for number, function in enumerate(functions)
@@ -42,4 +49,4 @@ class ApiAlarms(AlarmGroup):
         throttled = cloudwatch.MathExpression(
             expression=f"SUM([{filled}])", using_metrics=throttles, period=_MINUTE, label="Throttled calls"
         )
-        self.add("Throttles", throttled, 0, periods=3, breaching=2)
+        self.add("Throttles", throttled, 0, periods=3, breaching=2, means="Lambda throttled calls of the functions")

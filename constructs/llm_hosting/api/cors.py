@@ -59,9 +59,13 @@ def add_preflight(resource: apigateway.IResource, methods: Sequence[str], settin
     acknowledge(preflight, dict.fromkeys(("AwsSolutions-COG4", "AwsSolutions-APIG4"), _TELLS_NOTHING))
 
 
-def headers_of_gateway(cors: Cors) -> dict[str, str]:
-    """Return headers for API Gateway's own answers. They are fixed, so only pages of the first origin can read them."""
+def headers_of_gateway(cors: Cors, *more: str) -> dict[str, str]:
+    """Return headers for API Gateway's own answers. They are fixed, so only pages of the first origin can read them.
+
+    more: names of further headers that pages may read.
+    """
+    readable = ",".join(("retry-after", "x-request-id", "x-should-retry", *more))
     return {
         "access-control-allow-origin": f"'{cors.origins[0]}'",
-        "access-control-expose-headers": "'retry-after,x-request-id,x-should-retry'",
+        "access-control-expose-headers": f"'{readable}'",
     }

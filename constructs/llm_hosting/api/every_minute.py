@@ -44,4 +44,5 @@ class EveryMinute(HandlerFunction):
     def add_alarm(self, alarms: AlarmGroup) -> None:
         """Add an alarm on failed calls, timeouts included. The function's log names the task of each call."""
         failed = self.function.metric_errors(period=cdk.Duration.minutes(5), statistic=cloudwatch.Stats.SUM)
-        alarms.add("EveryMinute", failed, _MOST_FAILED)
+        means = f"more than {_MOST_FAILED} calls of the function every_minute failed"
+        alarms.add("EveryMinute", failed, _MOST_FAILED, means=means)

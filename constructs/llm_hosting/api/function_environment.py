@@ -32,6 +32,10 @@ def function_environment(
         variables |= {"ADAPTERS": ",".join(sorted(deployment.model.adapters))}
     if deployment.logs.requests == "none":
         variables |= {"LOG_REQUESTS": "none"}
+    if deployment.operations.dashboard:
+        variables |= {"DASHBOARD_OF": name}
+    if deployment.traces:
+        variables |= {"TRACING": "on"}
     if of_jobs is None:
         return variables
     return variables | {

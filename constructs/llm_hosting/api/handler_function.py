@@ -20,7 +20,7 @@ from .function_network import connect
 RUNTIME = lambda_.Runtime.PYTHON_3_14
 ARCHITECTURES = {"arm64": lambda_.Architecture.ARM_64, "x86_64": lambda_.Architecture.X86_64}
 
-TRACING_IS_OFF = "api.tracing is off in this deployment; X-Ray bills each trace."
+TRACING_IS_OFF = "operations.tracing is off in this deployment; X-Ray bills each trace."
 _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no narrower resource."
 
 
@@ -28,7 +28,8 @@ _TRACING_ANYWHERE = "xray:PutTraceSegments and xray:PutTelemetryRecords know no 
 class Handlers:
     """What all functions of a deployment share: code, environment, settings, logs, surroundings.
 
-    package: the Python package of the handlers, with a dot after it.
+    traces: whether X-Ray traces the functions and the API before them. package: the Python package of the handlers,
+    with a dot after it.
     """
 
     code: lambda_.Code
@@ -36,6 +37,7 @@ class Handlers:
     settings: Api
     log_settings: Logs
     surroundings: Surroundings
+    traces: bool
     package: str = "inference_api.handlers."
 
 
@@ -95,12 +97,12 @@ class HandlerFunction(Construct):
             recursive_loop=lambda_.RecursiveLoop.ALLOW if calls_itself else None,
             # Our loop replaces the runtime's own, so the runtime may change only with a deploy.
             runtime_management_mode=lambda_.RuntimeManagementMode.FUNCTION_UPDATE if streams else None,
-            tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
+            tracing=lambda_.Tracing.ACTIVE if handlers.traces else lambda_.Tracing.DISABLED,
         )
         handlers.surroundings.grant_data_key(role, READ_VARIABLES)
         if network := handlers.surroundings.network:
             connect(self.function, role, network)
-        untraced = {} if settings.tracing else {"Serverless-LambdaTracing": TRACING_IS_OFF}
+        untraced = {} if handlers.traces else {"Serverless-LambdaTracing": TRACING_IS_OFF}
         acknowledge(self.function, {"Serverless-LambdaDLQ": failures, **untraced})
-        if settings.tracing:
+        if handlers.traces:
             acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": _TRACING_ANYWHERE})

@@ -1,16 +1,18 @@
 """The REST API in front of a model: routes, authorization, throttles, access logs, the gateway's own answers."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from ..acknowledgement import acknowledge
+from ..dashboard.panel import Panel, Question, graph, math, of, percentiles, query
 from ..deployment.settings.api import Api
 from ..deployment.settings.operating import Logs
 from ..log_group import LogGroup
@@ -23,7 +25,7 @@ from .routes import Route
 from .tokens import TokenAuthorizer
 from .web_acl import WebAcl, associate
 
-_STAGE = "v1"
+STAGE = "v1"
 _PERMISSION = "FromApi"  # one permission of a function for all its routes
 
 # TLS 1.3, and TLS 1.2 with forward secrecy for OpenSSL before 1.1.1 or Java before 11. The default allows TLS 1.0.
@@ -77,6 +79,11 @@ _NO_USER_POOL = {
     "none": "The deployment asks for api.auth: none in so many words; synth warns that the API is public.",
 }
 
+_NAMED_BY = {
+    "apiKeyId": "The access log names the ids of keys; `slipway keys` has their names.",
+    "caller": "The access log names principals of IAM by their ids.",
+}
+
 
 class InferenceApi(Construct):
     """A REST API, regional or private.
@@ -101,7 +108,9 @@ class InferenceApi(Construct):
         self._routes = routes
         self._writes_access_log = settings.access_logs and log_settings.requests != "none"
         self._streaming: list[lambda_.Function] = []
-        self._cors_headers = headers_of_gateway(settings.cors) if settings.cors else {}
+        # Of API Gateway's own answers, beside those of each kind.
+        traced = {"x-trace-id": "context.xrayTraceId"} if handlers.traces else {}
+        self._more_headers = traced | (headers_of_gateway(settings.cors, *traced) if settings.cors else {})
         self.access_log_group: LogGroup | None = None
         takes_files = any(each.id == "createFile" for each in routes)
         self.rest_api = apigateway.RestApi(
@@ -124,7 +133,7 @@ class InferenceApi(Construct):
                 response.kind.title().replace("_", ""),
                 type=apigateway.ResponseType.of(response.kind),
                 status_code=response.status and str(response.status),
-                response_headers=response.headers | self._cors_headers,
+                response_headers=response.headers | self._more_headers,
                 templates={"application/json": response.template},
             )
         self._keys: ApiKeys | None = None
@@ -175,14 +184,59 @@ class InferenceApi(Construct):
                 for pseudo, value in (("Region", stack.region), ("AccountId", stack.account))
             )
             api = f"<{stack.get_logical_id(self.rest_api.node.default_child)}>"
-            resource = f"arn:<AWS::Partition>:execute-api:{region}:{account}:{api}/{_STAGE}/*/*"
+            resource = f"arn:<AWS::Partition>:execute-api:{region}:{account}:{api}/{STAGE}/*/*"
             acknowledge(grantee.grant_principal, {f"AwsSolutions-IAM5[Resource::{resource}]": _EVERY_ROUTE})
         place = f"arn:{cdk.Aws.PARTITION}:execute-api:{stack.region}:{stack.account}"
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["execute-api:Invoke"],
-            resource_arns=[f"{place}:{self.rest_api.rest_api_id}/{_STAGE}/*/*"],
+            resource_arns=[f"{place}:{self.rest_api.rest_api_id}/{STAGE}/*/*"],
         )
+
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the API."""
+        stage, total = self.rest_api.deployment_stage, cloudwatch.Stats.SUM
+        refused, failed = stage.metric_client_error(statistic=total), stage.metric_server_error(statistic=total)
+        parts = {
+            "all": stage.metric_count(statistic=cloudwatch.Stats.SAMPLE_COUNT),
+            "refused": refused,
+            "failed": failed,
+        }
+        return [
+            Panel(
+                Question.UP,
+                "4XX are mistakes and limits of callers, 5XX are failures of the service.",
+                [
+                    graph(
+                        "Requests",
+                        math("2XX", "all - refused - failed", **parts),
+                        of(refused, total, "4XX"),
+                        of(failed, total, "5XX"),
+                        unit="requests",
+                        stacked=True,
+                    )
+                ],
+            ),
+            Panel(
+                Question.FAST,
+                "The gateway's latency is the whole time of a request, up to the last byte of a stream.",
+                [graph("Gateway", *percentiles(stage.metric_latency()), unit="milliseconds")],
+            ),
+            *self._who(),
+        ]
+
+    def _who(self) -> Iterator[Panel]:
+        """Yield the requests of each caller that the access log names: by key, or by principal of IAM."""
+        named = {"api-key": "apiKeyId", "iam": "caller"}.get(self._settings.auth)
+        if named and self.access_log_group:
+            by_caller = query(
+                "Requests",
+                [self.access_log_group.log_group_name],
+                f"stats count(*) as requests by {named}, status",
+                "sort requests desc",
+                "limit 20",
+            )
+            yield Panel(Question.WHO, _NAMED_BY[named], [by_caller])
 
     def add_function(
         self,
@@ -229,7 +283,7 @@ class InferenceApi(Construct):
             for path in dict.fromkeys(each.path for each in self._routes):
                 methods = [each.method for each in self._routes if each.path == path]
                 add_preflight(self.rest_api.root.resource_for_path(path), methods, self._settings)
-        self.rest_api.node.default_child.policy = policy_of(self.rest_api, self._settings, _STAGE)
+        self.rest_api.node.default_child.policy = policy_of(self.rest_api, self._settings, STAGE)
 
     def add_open_route(self, path: str, function: lambda_.Function, *, reason: str) -> None:
         """Add a GET route without authorization. reason: why that is safe, for cdk-nag."""
@@ -242,7 +296,7 @@ class InferenceApi(Construct):
 
         API Gateway would take a key in `Authorization` for a malformed signature.
         """
-        named = answer.headers | self._cors_headers
+        named = answer.headers | self._more_headers
         headers = {f"method.response.header.{name}": value for name, value in named.items()}
         status = str(answer.status)
         integration = apigateway.MockIntegration(
@@ -284,7 +338,7 @@ class InferenceApi(Construct):
             function.add_permission(
                 _PERMISSION,
                 principal=iam.ServicePrincipal("apigateway.amazonaws.com"),
-                source_arn=self.rest_api.arn_for_execute_api("*", "/*", _STAGE),
+                source_arn=self.rest_api.arn_for_execute_api("*", "/*", STAGE),
             )
         if streams:
             options = apigateway.IntegrationOptions(
@@ -302,13 +356,14 @@ class InferenceApi(Construct):
             key, days = self._handlers.surroundings.log_key, self._log_settings.retention_in_days
             self.access_log_group = LogGroup(self, "AccessLogs", retention_in_days=days, key=key)
             destination = apigateway.LogGroupLogDestination(self.access_log_group)
-            fields = {name: f"$context.{variable}" for name, variable in _LOGGED.items()}
+            logged = _LOGGED | ({"trace": "xrayTraceId"} if self._handlers.traces else {})
+            fields = {name: f"$context.{variable}" for name, variable in logged.items()}
             log_format = apigateway.AccessLogFormat.custom(json.dumps(fields))
         return apigateway.StageOptions(
-            stage_name=_STAGE,
+            stage_name=STAGE,
             throttling_rate_limit=self._settings.throttle.rate,
             throttling_burst_limit=self._settings.throttle.burst,
-            tracing_enabled=self._settings.tracing,
+            tracing_enabled=self._handlers.traces,
             access_log_destination=destination,
             access_log_format=log_format,
         )
@@ -320,7 +375,7 @@ class InferenceApi(Construct):
         if not self._writes_access_log:
             findings = ("AwsSolutions-APIG1", "Serverless-APIGWAccessLogging", "Serverless-APIGWStructuredLogging")
             reasons |= dict.fromkeys(findings, "api.access_logs or logs.requests switches it off here.")
-        if not self._settings.tracing:
+        if not self._handlers.traces:
             reasons["Serverless-APIGWXrayEnabled"] = TRACING_IS_OFF
         acknowledge(self.rest_api.deployment_stage, reasons)
 

@@ -46,13 +46,14 @@ class TokenAuthorizer(Construct):
         rules = stack.to_json_string(settings.rules(issuer, audience))
         # Outside of a VPC, which may have no way to the issuer. It calls no service of AWS.
         outside = replace(handlers.surroundings, network=None)
+        variables = {"TOKEN_RULES": rules} | ({"TRACING": "on"} if handlers.traces else {})
         function = HandlerFunction(
             self,
             "AuthorizeToken",
             handler="authorize_token",
             timeout=_TIMEOUT,
             failures=_NO_RETRY,
-            handlers=replace(handlers, environment={"TOKEN_RULES": rules}, surroundings=outside),
+            handlers=replace(handlers, environment=variables, surroundings=outside),
             layers=[layer],
         ).function
         self.authorizer = apigateway.TokenAuthorizer(

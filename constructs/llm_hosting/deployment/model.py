@@ -10,7 +10,7 @@ from .settings.api import Api
 from .settings.hosting import Hosting
 from .settings.jobs import Jobs
 from .settings.model import Model
-from .settings.operating import Alarms, Logs, Preflight
+from .settings.operating import Alarms, Logs, Operations, Preflight
 from .settings.section import CountRange, Region, Section
 from .settings.security import Security
 from .settings.serving import Serving
@@ -37,6 +37,7 @@ class Deployment(Section):
     api: Api = Api()
     jobs: Jobs = Jobs()
     alarms: Alarms = Alarms()
+    operations: Operations = Operations()
     logs: Logs = Logs()
     preflight: Preflight = Preflight()
 
@@ -117,6 +118,11 @@ class Deployment(Section):
     def writes_access_log(self) -> bool:
         """Whether API Gateway writes a line for each request."""
         return self.api.access_logs and self.logs.requests != "none"
+
+    @property
+    def traces(self) -> bool:
+        """Whether requests and jobs are traced in AWS X-Ray."""
+        return self.operations.tracing or self.api.tracing
 
     @property
     def function_names(self) -> set[str]:

@@ -102,12 +102,13 @@ def archives_lie_in_buckets_of_the_regions(rendered: RenderedFleet) -> Iterator[
 def alarm_topic_is_of_the_region(rendered: RenderedFleet) -> Iterator[Finding]:
     """CloudWatch alarms notify topics of their own region only."""
     for field, group in rendered.places:
-        topic = rendered.values(group).get("AlarmTopicArn", "").split(":")
-        others = [region for region in group.regions if len(topic) > _REGION_OF_ARN and region != topic[_REGION_OF_ARN]]
-        if others:
-            problem = f"is in {topic[_REGION_OF_ARN]}, but alarms in {', '.join(others)} can't reach it"
-            fix = "make a group for each region, with a topic in that region"
-            yield Finding(f"{field}.parameters.AlarmTopicArn", problem, fix)
+        for parameter in ("AlarmTopicArn", "PagingTopicArn"):
+            topic = rendered.values(group).get(parameter, "").split(":")
+            here = topic[_REGION_OF_ARN] if len(topic) > _REGION_OF_ARN else None
+            if others := [region for region in group.regions if here and region != here]:
+                problem = f"is in {here}, but alarms in {', '.join(others)} can't reach it"
+                fix = "make a group for each region, with a topic in that region"
+                yield Finding(f"{field}.parameters.{parameter}", problem, fix)
 
 
 @RULES.error

@@ -1,5 +1,7 @@
 """`hosting.mode: async`: an endpoint with its own queue, and the recorder, which reads the results it announces."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -8,10 +10,12 @@ from constructs import Construct
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import HandlerFunction, Handlers
+from ..dashboard.panel import Panel
 from ..endpoint.async_endpoint import AsyncEndpoint
 from ..jobs.events import grant_announce
 from ..jobs.queue import FAILURES_GO_BACK, JobQueue
 from ..jobs.store import JobStore
+from ..log_group import LogGroup
 from ..resolution import Resolution
 from ..sources import Sources
 from ..surroundings import Surroundings
@@ -46,6 +50,7 @@ class AsyncHosting(Construct):
         self.environment = self._endpoint.environment | {"JOB_QUEUE_URL": ""}
         self.outputs, self.alarms = self._endpoint.outputs, self._endpoint.alarms
         self.endpoint_name: str | None = self._endpoint.name
+        self.worker_log_groups: Sequence[LogGroup] = ()
         self.model_role, self.model_log_group = self._endpoint.role, self._endpoint.log_group
 
     def grant_generate(self, grantee: iam.IGrantable) -> None:
@@ -84,11 +89,16 @@ class AsyncHosting(Construct):
         self.queue.feed(record, batch_size=10, max_concurrency=self._deployment.most_workers)
         self._store.grant_collect(record)
         self._endpoint.grant_describe(record)
-        alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS)
+        means = f"a result of the endpoint waited more than {_RESULT_DELAY_IN_SECONDS} s to be recorded"
+        alarms.add("Results", self.queue.metric_oldest_message(), _RESULT_DELAY_IN_SECONDS, means=means)
 
     def create_endpoint_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""
         self._endpoint.create_last(service)
+
+    def panels(self) -> Sequence[Panel]:
+        """Return what a dashboard shows of the endpoint."""
+        return self._endpoint.panels()
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in SageMaker's queue."""

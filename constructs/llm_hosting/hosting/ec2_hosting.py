@@ -1,6 +1,6 @@
 """`hosting.mode: ec2`: machines that a job starts, that take jobs from a queue, and that stop themselves when idle."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aws_cdk import Aws, Duration, RemovalPolicy, Tags
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -13,6 +13,7 @@ from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.function_environment import function_environment
 from ..api.handler_function import Handlers
+from ..dashboard.panel import Panel, Question, graph, of
 from ..jobs.queue import JobQueue
 from ..jobs.store import JobStore
 from ..log_group import LogGroup
@@ -75,7 +76,7 @@ class Ec2Hosting(Construct):
             removal_policy=RemovalPolicy.RETAIN,  # kept, because it holds the reason of a failed set-up
         )
         Tags.of(log_group).add(DEPLOYMENT_TAG, surroundings.name)
-        role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group)
+        role = MachineRole(self, "MachineRole", model=deployment.model, log_group=log_group, traces=deployment.traces)
         store.grant_work(role)
         self.queue.grant_receive(role)
         self.queue.grant_send(role)
@@ -91,6 +92,7 @@ class Ec2Hosting(Construct):
             | {"LOG_GROUP": log_group.log_group_name},
         )
         self.endpoint_name: str | None = None
+        self.worker_log_groups = [log_group]
         self.model_role, self.model_log_group = role, log_group
         self.alarms: Mapping[str, cloudwatch.Alarm] = {}
         self.outputs = {"MachineLogGroup": log_group.log_group_name, "Machines": self._machines.ids}
@@ -126,12 +128,31 @@ class Ec2Hosting(Construct):
         iam.Grant.add_to_principal(grantee=tend, actions=["ec2:DescribeInstances"], resource_arns=["*"])
         acknowledge(tend.role, {"AwsSolutions-IAM5[Resource::*]": _DESCRIBE_ANYWHERE})
         self._allow_machines(tend, "ec2:StartInstances", "ec2:StopInstances")
-        alarms.add("MachineStarts", self._surroundings.metric("MachineStartFailures", cloudwatch.Stats.SUM), 0)
-        alarms.add("Machines", self._surroundings.metric("MachinesUnwell", cloudwatch.Stats.SUM), 0)
+        for construct_id, metric, means in (
+            ("MachineStarts", "MachineStartFailures", "EC2 did not start a machine"),
+            ("Machines", "MachinesUnwell", "a machine was gone, or ran while its worker was silent"),
+        ):
+            alarms.add(construct_id, self._surroundings.metric(metric, cloudwatch.Stats.SUM), 0, means=means)
 
     def create_endpoint_last(self, service: Construct) -> None:
         """Create the machines after all else of the service."""
         self._machines.create_last(service)
+
+    def panels(self) -> Sequence[Panel]:
+        """Return what a dashboard shows of the machines."""
+        total = cloudwatch.Stats.SUM
+        unwell, failures = (
+            self._surroundings.metric(name, total) for name in ("MachinesUnwell", "MachineStartFailures")
+        )
+        found = [of(unwell, total, "unwell, once a minute"), of(failures, total, "starts that failed")]
+        return [
+            Panel(
+                Question.UP,
+                "A machine is unwell if its worker is silent while it runs.",
+                [graph("Machines in trouble", *found, unit="times")],
+            ),
+            *self._machines.panels(),
+        ]
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""

@@ -1,5 +1,7 @@
 """`hosting.mode: realtime`: an endpoint that answers at once, and a worker that feeds it the jobs of a queue."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -9,12 +11,15 @@ from .. import ENDPOINT_LOGS
 from ..alarm_group import AlarmGroup
 from ..api.every_minute import EveryMinute
 from ..api.handler_function import HandlerFunction, Handlers
+from ..dashboard.panel import Panel
+from ..dashboard.tokens import stream_panel
 from ..endpoint.components.endpoint import ComponentEndpoint
 from ..endpoint.realtime_endpoint import RealtimeEndpoint
 from ..endpoint.served_model import model_log_group
 from ..jobs.events import grant_announce
 from ..jobs.queue import FAILURES_GO_BACK, JobQueue
 from ..jobs.store import JobStore
+from ..log_group import LogGroup
 from ..resolution import Resolution
 from ..sources import Sources
 from ..surroundings import Surroundings
@@ -38,7 +43,7 @@ class RealtimeHosting(Construct):
         store: JobStore | None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._deployment, self._store = resolution.deployment, store
+        self._deployment, self._store, self._surroundings = resolution.deployment, store, surroundings
         self._streams, self._sleeps = resolution.streams, resolution.deployment.hosting.sleeps
         handler = sources.model_handler(resolution.deployment.serving.handler)
         # Their ids differ, so that both sets of resources stand side by side while a deployment changes.
@@ -56,6 +61,7 @@ class RealtimeHosting(Construct):
         self.environment = self._endpoint.environment | ({"JOB_QUEUE_URL": self._queue.url} if self._queue else {})
         self.outputs, self.alarms = self._endpoint.outputs, self._endpoint.alarms
         self.endpoint_name: str | None = self._endpoint.name
+        self.worker_log_groups: Sequence[LogGroup] = ()
         self.model_role, self.model_log_group = self._endpoint.role, self._endpoint.log_group
 
     @property
@@ -114,6 +120,10 @@ class RealtimeHosting(Construct):
     def create_endpoint_last(self, service: Construct) -> None:
         """Create the endpoint after all else of the service."""
         self._endpoint.create_last(service)
+
+    def panels(self) -> Sequence[Panel]:
+        """Return what a dashboard shows of the endpoint and, if it streams, of streams."""
+        return [*self._endpoint.panels(), *([stream_panel(self._surroundings)] if self._streams else [])]
 
     def metric_oldest_job(self) -> cloudwatch.Metric:
         """Seconds that the oldest job has been in the queue."""

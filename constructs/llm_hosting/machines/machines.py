@@ -6,9 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
+from ..dashboard.cost import Awake, price_of
+from ..dashboard.panel import Panel, Question, graph, metric
 from ..resolution import Resolution
 from ..sources import Sources
 from ..surroundings import Surroundings
@@ -36,6 +39,7 @@ class Machines(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         deployment = resolution.deployment
+        self._resolution, self._surroundings = resolution, surroundings
         network = MachineNetwork(self, "Network", network=surroundings.network)
         with TemporaryDirectory() as folder:
             _copy_code(sources, Path(folder))
@@ -64,14 +68,36 @@ class Machines(Construct):
                 machine.instance.node.add_dependency(network.connected)
         self.ids = ",".join(machine.id for machine in self._machines)
 
+    def panels(self) -> list[Panel]:
+        """Return what a dashboard shows of the machines. EC2 measures no GPU."""
+        total, instance = cloudwatch.Stats.SUM, self._resolution.placements[0].instance
+        minutes = self._surroundings.metric("MachinesAwake", total)  # the tender counts them once a minute
+        busy = [
+            metric("AWS/EC2", "CPUUtilization", {"InstanceId": machine.id}, label=f"machine {number}")
+            for number, machine in enumerate(self._machines)
+        ]
+        return [
+            *Awake(minutes, "machine", len(self._machines), price_of(self, instance)).panels(self._surroundings),
+            Panel(
+                Question.FULL,
+                "EC2 measures the CPU of a machine, but not its GPU, and the model's server has no metrics of its own.",
+                [graph("CPU", *busy, unit="%")],
+            ),
+        ]
+
     def create_last(self, service: Construct) -> None:
-        """Create the machines after everything else of the service, and terminate them first.
+        """Create the machines after everything of the service but its dashboard, and terminate them first.
 
         So no machine bills while something else fails, and everything that a machine calls exists.
         """
         machines = tuple(f"{machine.node.path}/" for machine in self._machines)
         resources = [each for each in service.node.find_all() if isinstance(each, cdk.CfnResource)]
-        earlier = [each for each in resources if not f"{each.node.path}/".startswith(machines)]
+        # A dashboard names the machines.
+        earlier = [
+            each
+            for each in resources
+            if not f"{each.node.path}/".startswith(machines) and not isinstance(each, cloudwatch.CfnDashboard)
+        ]
         for machine in self._machines:
             machine.instance.node.add_dependency(*earlier)
 

@@ -158,6 +158,8 @@ NOT_CHECKED = (
     "certificate: whether the certificate of the domain is issued and covers it",
     "hosted-zone: whether the zone of the domain exists in the account",
     "web-acl: whether the web ACL exists in the region",
+    "cost-allocation-tag: whether a budget sees the cost of the deployment's tag",
+    "budget-topic: whether the topic of the alarms lets AWS Budgets publish",
 )
 
 

@@ -20,6 +20,7 @@ from ..resolution import Resolution, resolve
 from .rules import (  # noqa: F401  (registers the rules)
     adapters,
     api,
+    budget,
     driver,
     environment,
     facts,

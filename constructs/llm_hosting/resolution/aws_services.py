@@ -31,6 +31,7 @@ NEEDS = (
     Need("machines", "ssm", "sessions of operators"),
     Need("machines", "ssmmessages", "sessions of operators"),
     Need("machines", "secretsmanager", "the Hub's token", lambda d: _loads_by_token(d)),
+    Need("machines", "xray", "traces", lambda d: d.traces),
     Need("functions", "sagemaker.runtime", "calls of the model", lambda d: not d.hosting.runs_on_machines),
     Need("functions", "sagemaker.api", "status and wakes of the endpoint", lambda d: not d.hosting.runs_on_machines),
     Need("functions", "ec2", "starts and stops of machines", lambda d: d.hosting.runs_on_machines),
@@ -45,7 +46,7 @@ NEEDS = (
         "the queue of jobs",
         lambda d: d.jobs.enabled and not d.hosting.queues_in_sagemaker,
     ),
-    Need("functions", "xray", "traces", lambda d: d.api.tracing),
+    Need("functions", "xray", "traces", lambda d: d.traces),
 )
 
 

@@ -12,7 +12,7 @@ from .memory import GB, weights_in_files
 _FASTEST, _FASTEST_ON_SMALL, _HUB, _S3, _LOAD = 1.25 * GB, 0.5 * GB, 0.25 * GB, 0.8 * GB, 0.5 * GB
 _SMALL_VCPU = 16
 _LEAST_START_IN_SECONDS, _CONTAINER_START_IN_SECONDS = 30, 60
-_MACHINE_START_IN_SECONDS = 120  # the functions assume this until a start is measured: EC2, Linux, Python's imports
+MACHINE_START_IN_SECONDS = 120  # the functions assume this until a start is measured: EC2, Linux, Python's imports
 # dnf, pip with torch, and the minute that user_data.sh keeps for its signal to CloudFormation.
 _LEAST_SET_UP_IN_SECONDS, _SET_UP_IN_SECONDS = 60 + 60, 240 + 60
 # SageMaker finds an instance and pulls an image of about 10 GB before the weights. A component at zero copies answered
@@ -118,7 +118,7 @@ def set_up_in_seconds(placement: Placement) -> Estimate:
 
 def boot_in_seconds(placement: Placement) -> float:
     """Return the usual time from the start of a stopped machine to the model's first answer."""
-    return _MACHINE_START_IN_SECONDS + (weights_in_files(placement.container) or 0) / _VOLUME
+    return MACHINE_START_IN_SECONDS + (weights_in_files(placement.container) or 0) / _VOLUME
 
 
 def answer_time_in_seconds(placement: Placement) -> AnswerTime | None:

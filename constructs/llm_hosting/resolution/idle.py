@@ -1,12 +1,12 @@
 """Estimates what a deployment costs in a month, by what it does while nobody calls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..catalog.instances import machine_prices
-from ..deployment.settings.hosting import AwakeHours
+from ..deployment.settings.hosting import AwakeHours, Hosting
 from . import Placement
-from .estimates import boot_in_seconds, wake_in_seconds
+from .estimates import MACHINE_START_IN_SECONDS, boot_in_seconds, wake_in_seconds
 
 HOURS_OF_A_MONTH = 730
 TYPICAL_BUSY_HOURS = (0, 1, 8, 24)
@@ -17,6 +17,8 @@ COPY_STAYS_IN_MINUTES, EMPTY_INSTANCE_STAYS_IN_MINUTES = 17, 10
 AWAKE_AFTER_A_CALL_IN_MINUTES = COPY_STAYS_IN_MINUTES + EMPTY_INSTANCE_STAYS_IN_MINUTES
 # The metric of an asynchronous endpoint has a point a minute, and target tracking waits for 15 of them.
 _ASYNC_STAYS_IN_MINUTES = 17
+ASSUMED_WAKE_IN_SECONDS: float | None = 480  # of a small model on a GPU: docs/idle.md
+_IDLE_MINUTES: int = Hosting.model_fields["idle_minutes"].default
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,32 @@ class IdleTime:
 
 def idle_time(placement: Placement) -> IdleTime:
     """Return what the placement's deployment does while nobody calls."""
-    hosting, wake = placement.container.deployment.hosting, wake_in_seconds(placement).likely
+    hosting, ways = placement.container.deployment.hosting, ways_to_idle(placement)
     if hosting.runs_on_machines:
-        return IdleTime(hosting.idle_minutes, boot_in_seconds(placement))
+        return ways["ec2"]
     if hosting.queues_in_sagemaker and hosting.instance_count.min == 0:
-        return IdleTime(_ASYNC_STAYS_IN_MINUTES, wake)
+        return ways["async"]
     if hosting.sleeps:
         kept = hosting.awake_hours
-        hours, days = (_hours(kept), len(kept.days)) if kept else (0, 0)
-        return IdleTime(AWAKE_AFTER_A_CALL_IN_MINUTES, wake, hours, days)
-    return IdleTime(None)
+        return replace(ways["zero"], kept_hours=_hours(kept), kept_days=len(kept.days)) if kept else ways["zero"]
+    return ways["always-on"]
+
+
+def ways_to_idle(placement: Placement | None) -> dict[str, IdleTime]:
+    """Return what a deployment would do while nobody calls, by the way to be idle, whichever of them it has.
+
+    None = nothing is known of the deployment; then its times are those of a small model.
+    """
+    wake, boot, idle_minutes = ASSUMED_WAKE_IN_SECONDS, float(MACHINE_START_IN_SECONDS), _IDLE_MINUTES
+    if placement:
+        wake, boot = wake_in_seconds(placement).likely, boot_in_seconds(placement)
+        idle_minutes = placement.container.deployment.hosting.idle_minutes
+    return {
+        "always-on": IdleTime(None),
+        "zero": IdleTime(AWAKE_AFTER_A_CALL_IN_MINUTES, wake),
+        "async": IdleTime(_ASYNC_STAYS_IN_MINUTES, wake),
+        "ec2": IdleTime(idle_minutes, boot),
+    }
 
 
 def _hours(kept: AwakeHours) -> float:

@@ -42,9 +42,12 @@ from ..resolution.description import describe
 from ..sources import Sources, handler_names
 from ..stack_label import StackLabel
 from ..surroundings import Surroundings
+from .budget import MonthlyBudget
+from .dashboard import ServiceDashboard
 from .feature_flags import warn_of_untested_flags
 from .governance import govern
 from .name import add_outputs, demand_free_name, service_name
+from .outage import Outage
 from .team_resources import TeamResources
 
 
@@ -69,6 +72,7 @@ class LlmService(Construct):
         log_key: kms.IKey | None = None,
         log_bucket: s3.IBucket | None = None,
         alarm_topic: sns.ITopic | None = None,
+        paging_topic: sns.ITopic | None = None,
         permissions_boundary: iam.IManagedPolicy | None = None,
         domain: apigateway.IDomainName | None = None,
         base_path: str | None = None,
@@ -94,6 +98,7 @@ class LlmService(Construct):
         log_bucket: gets the access logs of the job bucket, below the service's name. A bucket that another app made
         must let `logging.s3.amazonaws.com` write to it.
         alarm_topic: is told when an alarm starts and ends, instead of `alarms.topic_arn`.
+        paging_topic: is told when callers get no answers, instead of `alarms.paging_topic_arn`.
         permissions_boundary: of every role, instead of `security.permissions_boundary_arn`.
         domain, base_path: the API is also served at `https://<domain>/<base_path>/`. Services that share a domain need
         different paths. Default of base_path: the root. `api.domain` of the deployment makes a domain instead.
@@ -120,6 +125,7 @@ class LlmService(Construct):
             log_key=log_key,
             log_bucket=log_bucket,
             alarm_topic=alarm_topic,
+            paging_topic=paging_topic,
             permissions_boundary=permissions_boundary,
             domain=domain,
             base_path=base_path,
@@ -162,17 +168,43 @@ class LlmService(Construct):
             self,
             "ApiAlarms",
             settings=settings.alarms,
-            topic=surroundings.alarm_topic,
+            surroundings=surroundings,
             server_errors=self.metric_server_errors(),
             functions=list(self._functions.values()),
         )
         self._alarms = {**told.alarms, **(jobs.alarms if jobs else {}), **self._hosting.alarms}
+        self._outage = None
+        if surroundings.paging_topic:
+            self._outage = Outage(
+                self,
+                "Outage",
+                deployment=settings,
+                surroundings=surroundings,
+                hosting=self._hosting,
+                server_errors=self.metric_server_errors(),
+                topic=surroundings.paging_topic,
+            )
         domain = Domain(self, "Domain", settings=settings.api.domain) if settings.api.domain else None
         mapped = team.map_domain(self, self.api, domain and domain.name)
         own = self._api.urls
         # A domain of the team may belong to several services, so their outputs keep the API's own URL.
         urls = own | ({"ApiUrl": mapped, **domain.outputs} if domain and mapped else {})
         self._url = mapped or own["ApiUrl"]
+        if (usd := settings.operations.monthly_budget_in_usd) and surroundings.alarm_topic:
+            MonthlyBudget(self, "MonthlyBudget", usd=usd, name=surroundings.name, topic=surroundings.alarm_topic)
+        self._dashboard = None
+        if settings.operations.dashboard:
+            self._dashboard = ServiceDashboard(
+                self,
+                "ServiceDashboard",
+                deployment=settings,
+                surroundings=surroundings,
+                outage=self._outage,
+                alarms=self._alarms,
+                functions=self._functions,
+                hosting=self._hosting,
+                panels=[*self._api.panels(), *self._hosting.panels(), *(jobs.panels() if jobs else [])],
+            )
         self._hosting.create_endpoint_last(self)
         govern(self, settings.security, permissions_boundary)
         label = StackLabel(settings.model.id, settings.hosting.mode)
@@ -251,6 +283,11 @@ class LlmService(Construct):
         `ResponseUploadFailures`, `NotificationFailures`. With mode ec2 `Machines` and `MachineStarts`.
         """
         return self._alarms
+
+    @property
+    def dashboard(self) -> cloudwatch.Dashboard | None:
+        """The `Dashboard` of the service; None without `operations.dashboard`. `add_widgets` adds rows of your own."""
+        return self._dashboard and self._dashboard.dashboard
 
     def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let a principal call every route of the API, with requests that it signs.
@@ -346,6 +383,7 @@ class LlmService(Construct):
             settings=resolution.deployment.api,
             log_settings=resolution.deployment.logs,
             surroundings=surroundings,
+            traces=resolution.deployment.traces,
         )
 
     def _add_functions(
@@ -381,6 +419,8 @@ class LlmService(Construct):
 
     def _outputs(self, usage: KeyUsageTable | None) -> dict[str, str]:
         outputs = {**self._api.outputs, **self._hosting.outputs, **(usage.outputs if usage else {})}
+        if self._dashboard:
+            outputs["Dashboard"] = self._dashboard.name
         if self._store:
             outputs |= self._store.outputs | self._hosting.queue.outputs
         return outputs

@@ -27,11 +27,12 @@ _KINDS = {
     "log_key": ("key_arn", 'kms.Key.from_key_arn(self, "Key", "arn:...")'),
     "log_bucket": ("bucket_arn", 's3.Bucket.from_bucket_name(self, "Logs", "...")'),
     "alarm_topic": ("topic_arn", 'sns.Topic.from_topic_arn(self, "Topic", "arn:...")'),
+    "paging_topic": ("topic_arn", 'sns.Topic.from_topic_arn(self, "Topic", "arn:...")'),
     "permissions_boundary": ("managed_policy_arn", 'iam.ManagedPolicy.from_managed_policy_name(self, "Limit", "...")'),
     "domain": ("domain_name_alias_domain_name", "apigateway.DomainName.from_domain_name_attributes(...)"),
     "base_path": ("strip", "a text"),
 }
-_OF_ONE_REGION = ("vpc", "data_key", "log_key", "log_bucket", "alarm_topic")
+_OF_ONE_REGION = ("vpc", "data_key", "log_key", "log_bucket", "alarm_topic", "paging_topic")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class TeamResources:
     log_key: kms.IKey | None = None
     log_bucket: s3.IBucket | None = None
     alarm_topic: sns.ITopic | None = None
+    paging_topic: sns.ITopic | None = None
     permissions_boundary: iam.IManagedPolicy | None = None
     domain: apigateway.IDomainName | None = None
     base_path: str | None = None
@@ -56,6 +58,9 @@ class TeamResources:
         twice = {
             "vpc: the deployment has security.vpc, too": self.vpc and security.vpc,
             "alarm_topic: the deployment has alarms.topic_arn, too": self.alarm_topic and deployment.alarms.topic_arn,
+            "paging_topic: the deployment has alarms.paging_topic_arn, too": (
+                self.paging_topic and deployment.alarms.paging_topic_arn
+            ),
             "data_key: the deployment has security.kms_key_arn, too": self.data_key and security.kms_key_arn,
             "log_key: the deployment has security.log_kms_key_arn, too": self.log_key and security.log_kms_key_arn,
             "data_key: the deployment has security.customer_keys, too": self.data_key and security.customer_keys,
@@ -73,6 +78,14 @@ class TeamResources:
             *(
                 ["vpc: the containers run in the network of the shared endpoint; remove it."]
                 if self.vpc and deployment.hosting.endpoint
+                else []
+            ),
+            *(
+                [
+                    "operations.monthly_budget_in_usd: tells nobody without a topic; set alarms.topic_arn, or pass "
+                    "alarm_topic."
+                ]
+                if deployment.operations.monthly_budget_in_usd and not (self.alarm_topic or deployment.alarms.topic_arn)
                 else []
             ),
             *self._elsewhere(region),
@@ -138,11 +151,13 @@ class TeamResources:
 
     def surroundings(self, service: Construct, name: str, deployment: Deployment) -> Surroundings:
         """Return what the parts of a service share. Lets the services of AWS use the keys and the log bucket."""
-        topic = deployment.alarms.topic_arn
+        alarms = deployment.alarms
         surroundings = Surroundings(
             name,
             unique_name(service, name),
-            alarm_topic=self.alarm_topic or (topic and sns.Topic.from_topic_arn(service, "AlarmTopic", topic)) or None,
+            runbook_url=alarms.runbook_url,
+            alarm_topic=self.alarm_topic or _topic(service, "AlarmTopic", alarms.topic_arn),
+            paging_topic=self.paging_topic or _topic(service, "PagingTopic", alarms.paging_topic_arn),
             data_key=self._data_key(service, name, deployment),
             log_key=self._log_key(service, name, deployment.security),
             log_bucket=self.log_bucket,
@@ -189,6 +204,10 @@ class TeamResources:
             stage=api.deployment_stage,
         )
         return f"https://{domain.domain_name}/{f'{self.base_path}/' if self.base_path else ''}"
+
+
+def _topic(service: Construct, construct_id: str, arn: str | None) -> sns.ITopic | None:
+    return sns.Topic.from_topic_arn(service, construct_id, arn) if arn else None
 
 
 def _for_access_logs(bucket: s3.IBucket) -> iam.PolicyStatement:

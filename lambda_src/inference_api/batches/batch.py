@@ -39,7 +39,8 @@ class Batch:
     lines, blocks: their numbers, once the input is checked. done: the results of blocks, by the block's number. seen:
     how many lines of other blocks have completed and failed. ending: the final status that the batch goes to; empty
     while lines may begin. uploads: ids of open multipart uploads, by kind of file. joined: ids of the joined files, by
-    kind; empty for a kind without lines. kept_until: when the row may be deleted.
+    kind; empty for a kind without lines. kept_until: when the row may be deleted. trace: X-Ray's header, with which the
+    jobs of lines go on with the trace of the batch's request; empty if nothing is traced.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Batch:
     joined: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, int] = field(default_factory=dict)
     kept_until: int | None = None
+    trace: str = ""
 
     @property
     def named_key(self) -> AuthorizedKey | None:

@@ -29,6 +29,7 @@ from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import Runtime
+from inference_api.shared.tracing import continued
 
 _AT_ONCE = 8  # calls to AWS; a client has ten connections
 _PAUSE_IN_SECONDS = 2
@@ -113,7 +114,8 @@ class Driver:
         leased_until, moved = batch.due_at, False
         while may_go_on():
             before = batch
-            batch = self._step(batch, may_go_on)
+            with continued(batch.trace):
+                batch = self._step(batch, may_go_on)
             if batch.has_ended:
                 return False
             if (batch.status, batch.ending, batch.done, batch.joined) == (
@@ -205,6 +207,7 @@ class Driver:
         todo = plan_block(self._states(batch, block), draining=bool(batch.ending))
         stopped = not may_begin
 
+        @continued(batch.trace)
         def begin(line: InputLine) -> None:
             nonlocal stopped
             try:
@@ -228,6 +231,7 @@ class Driver:
                 stopped = True
                 log({"batch": batch.id, "cause": f"{place_of(error)} at line {line.number}"})
 
+        @continued(batch.trace)
         def cancel(line: InputLine) -> None:
             try:
                 job, _ = self._jobs.completion.cancel(block.jobs[batch.job_of(line.number)])

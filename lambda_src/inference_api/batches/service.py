@@ -24,7 +24,7 @@ from inference_api.shared.settings import job_settings, settings
 # Of an endpoint's path in a batch, as OpenAI writes it.
 PREFIX = "/v1"
 # By default botocore sends each part with a kind of checksum that the upload has not announced.
-_PLAIN_PARTS = Config(request_checksum_calculation="when_required")
+PLAIN_PARTS = Config(request_checksum_calculation="when_required")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def batch_service() -> BatchService:
     current, jobs = runtime(), job_settings()
     table = BatchTable(current.client("dynamodb", STANDARD_RETRIES), jobs.table, current)
     storage = Storage(
-        current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION).merge(_PLAIN_PARTS)), jobs.bucket
+        current.client("s3", STANDARD_RETRIES.merge(SIGNED_FOR_THE_REGION).merge(PLAIN_PARTS)), jobs.bucket
     )
     return BatchService(table, storage, current.client("events", STANDARD_RETRIES))
 

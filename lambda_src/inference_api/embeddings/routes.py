@@ -47,4 +47,4 @@ def _shown(meter: MeteredCall, part: VectorCall) -> tuple[list[Any], int]:
     """Return what `part` shows of the engine's answer. Raises InvocationError, also for a caller who has hung up."""
     if meter.is_left:
         raise errors.endpoint_unreachable("the caller has hung up", ran=False)
-    return part.shown(streaming_endpoint().invoke(exchange_of(part).call.unstreamed()).body)
+    return part.shown(streaming_endpoint().invoke(exchange_of(part).call.unstreamed(), meter.segment).body)

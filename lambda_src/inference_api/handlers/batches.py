@@ -17,6 +17,7 @@ from inference_api.shared import errors
 from inference_api.shared.errors import ApiError
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings, settings
+from inference_api.shared.tracing import current_trace
 
 _MOST, _DEFAULT = 100, 20
 _MOST_BYTES = 65_536
@@ -50,6 +51,7 @@ def _create(request: Request) -> Response:
     expires_after = wanted.get("output_expires_after") or {}
     if not isinstance(expires_after, dict):
         raise _invalid("output_expires_after", "must be an object with anchor and seconds")
+    trace = current_trace()
     batch = Batch(
         owner=request.owner,
         endpoint=_endpoint(wanted),
@@ -62,6 +64,7 @@ def _create(request: Request) -> Response:
         metadata=check_metadata(wanted.get("metadata")),
         key=asdict(request.key) if request.key else None,
         due_at=now,
+        trace=trace.header if trace else "",
         id=_id(request, now),  # last, because an invalid request must not take the idempotency key
     )
     batch = service.table.add(batch)

@@ -86,7 +86,7 @@ def _generate(request: Request) -> Response | StreamedResponse:
     with meter.whole():
         limit_whole_answer()
         try:
-            answer = endpoint().invoke(body)
+            answer = endpoint().invoke(body, meter.segment)
         finally:
             runtime().answer_before(request.ends_at)  # a late answer or failure is counted, too
         meter.answer(answer.body)
@@ -95,7 +95,7 @@ def _generate(request: Request) -> Response | StreamedResponse:
 
 def _events(body: bytes, meter: MeteredCall, model: str) -> Iterator[bytes]:
     """Yield the engine's own objects as events, whatever format the engine streams."""
-    with routes.streaming_endpoint().stream(body) as parts:
+    with routes.streaming_endpoint().stream(body, meter.segment) as parts:
         yield from sse.events(_counted(value, meter, model) for value in objects(parts))
 
 

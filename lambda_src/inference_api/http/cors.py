@@ -18,6 +18,7 @@ READABLE = (
     "x-ratelimit-reset-tokens",
     "x-request-id",
     "x-should-retry",
+    "x-trace-id",
 )
 
 

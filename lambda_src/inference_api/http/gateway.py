@@ -19,6 +19,7 @@ from inference_api.shared.errors import ApiError
 from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import logs_requests
+from inference_api.shared.tracing import trace_id
 
 Event = Mapping[str, Any]
 
@@ -249,7 +250,8 @@ class _Call:
         told = self._request.told if self._request else {}
         of_error: dict[str, str] = self._failure.headers if self._failure else {}
         spent = {"openai-processing-ms": str(round(self.milliseconds()))}
-        return spent | told | of_error | cors_headers(self._event.get("headers") or {})
+        trace = {"x-trace-id": found} if (found := trace_id()) else {}
+        return spent | trace | told | of_error | cors_headers(self._event.get("headers") or {})
 
     def milliseconds(self) -> float:
         return round(1000 * (perf_counter() - self._started), 1)

@@ -5,8 +5,11 @@ import re
 from dataclasses import dataclass
 
 from inference_api.jobs.service import JobService
+from inference_api.jobs.state.job import Job
 from inference_api.model.deployed_engine import count_call
 from inference_api.shared import errors
+from inference_api.shared.settings import settings
+from inference_api.shared.tracing import begin, continued
 
 _INFERENCE_ID = re.compile(r"([0-9a-f]{32})\.([1-9])")
 # "ClientError: Received client error (400) from model. See the SageMaker Endpoint logs ..." as users quote it.
@@ -56,13 +59,21 @@ def record(notification: Notification, service: JobService) -> bool:
     job = service.table.get(notification.job_id)
     if job is None or notification.attempt > job.attempts:
         return False
+    with continued(job.trace, "record_result", job=job.id):
+        return _record(job, notification, service)
+
+
+def _record(job: Job, notification: Notification, service: JobService) -> bool:
     attempt = notification.attempt
     if attempt in job.ended or not (job.is_open or job.holds_slot):
         return True
+    # SageMaker tells nothing of the time between: its queue, a start of an instance, the model.
+    waited = begin("model", remote=True, since=job.claimed_at, attempt=attempt, endpoint=settings().endpoint_name)
     if notification.failed:
         words = service.files.read_failure(job.failure_key) if job.failure_key and job.marked == attempt else None
         # SageMaker's reason is dropped: like all of AWS's texts it can name accounts and resources.
         failure = errors.container_error(notification.container_status, words or "")
+        waited.end(failure)
         service.completion.fail_attempt(job, attempt, failure)
         count_call(failure)  # last: a message that comes again counts once
         return True
@@ -70,6 +81,7 @@ def record(notification: Notification, service: JobService) -> bool:
     found = service.files.find_output(job, attempt, announced_key)
     if not found:
         raise OutputMissingError
+    waited.end()
     service.completion.succeed(job, *found)
     count_call(None)
     return True

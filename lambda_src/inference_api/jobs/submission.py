@@ -37,7 +37,8 @@ from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.request_rules import RequestRules
 from inference_api.shared.runtime import Runtime
-from inference_api.shared.settings import Limits
+from inference_api.shared.settings import Limits, dashboard_of
+from inference_api.shared.tracing import subsegment
 
 _LONGEST_KEY = 255
 # The owner of the jobs that wake a model; it differs from every caller's hash.
@@ -111,16 +112,17 @@ class Submission:
         job = self._charged(accept(job_id, owner, now, self._times), call.document)
         writer = f"{self._runtime.random.getrandbits(32):08x}"  # tells this call's own write from another's
         job = replace(job, writer=writer, deadline=max(job.deadline, float(run_until)), keep_until=keep_until)
-        job = self._backend.claim_at_acceptance(job)
-        self._files.put_input(job.id, call.unstreamed())
-        owner_charge = self._owner_charge(tokens, now)
-        try:
-            self._add(job, replace(owner_charge, open_jobs=max(1, owner_charge.open_jobs // 2)), None, key)
-        except JobExistsError:
-            return
-        except LimitReachedError as reached:
-            raise self._refusal(reached.limit, now) from None
-        self._hand_over(job)
+        with subsegment("submit job", job=job.id) as segment:
+            job = self._backend.claim_at_acceptance(replace(job, trace=segment.header))
+            self._files.put_input(job.id, call.unstreamed())
+            owner_charge = self._owner_charge(tokens, now)
+            try:
+                self._add(job, replace(owner_charge, open_jobs=max(1, owner_charge.open_jobs // 2)), None, key)
+            except JobExistsError:
+                return
+            except LimitReachedError as reached:
+                raise self._refusal(reached.limit, now) from None
+            self._hand_over(job)
 
     def wake(self) -> None:
         """Submit a minimal job without an owner to wake the endpoint, unless one is already open.
@@ -151,13 +153,14 @@ class Submission:
 
         key: the idempotency key, the fingerprint of the body, and the id of an expired job that had the key.
         """
-        job = self._backend.claim_at_acceptance(job)
-        self._files.put_input(job.id, body)
-        keep_until = int(job.deadline) + self._times.retention + _DAY_IN_SECONDS
-        reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
-        self._add(job, self._owner_charge(tokens, job.accepted_at), reservation, named)
-        self._hand_over(job)
-        return job
+        with subsegment("submit job", job=job.id) as segment:
+            job = self._backend.claim_at_acceptance(replace(job, trace=segment.header))
+            self._files.put_input(job.id, body)
+            keep_until = int(job.deadline) + self._times.retention + _DAY_IN_SECONDS
+            reservation = Reservation(key[0], key[1], keep_until, key[2]) if key else None
+            self._add(job, self._owner_charge(tokens, job.accepted_at), reservation, named)
+            self._hand_over(job)
+            return job
 
     def _add(
         self, job: Job, owner_charge: OwnerCharge, reservation: Reservation | None, named: AuthorizedKey | None
@@ -178,7 +181,7 @@ class Submission:
             log({"job": job.id, "cause": f"{type(error).__name__} at dispatch"})
 
     def _charged(self, job: Job, document: Mapping[str, Any]) -> Job:
-        if self._usage is None:
+        if self._usage is None and dashboard_of() is None:
             return job
         tokens_in, tokens_out = most_tokens(document, self._rules)
         return replace(job, tokens_in=tokens_in, tokens_out=tokens_out)

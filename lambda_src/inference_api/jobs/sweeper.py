@@ -10,6 +10,7 @@ from inference_api.jobs.state.items import DUE_SHARDS
 from inference_api.jobs.state.job import Job
 from inference_api.shared.log import log, place_of
 from inference_api.shared.runtime import runtime
+from inference_api.shared.tracing import continued
 
 # A look mostly waits for AWS. A client has ten connections.
 _AT_ONCE = 8
@@ -48,6 +49,11 @@ def look_at(job_id: str, service: JobService) -> None:
     job = service.table.get(job_id)
     if job is None:
         return
+    with continued(job.trace):
+        _look(job, started, service)
+
+
+def _look(job: Job, started: float, service: JobService) -> None:
     job, mine = service.table.change(job, lambda row: transitions.look_again(row, runtime().now()))
     if not mine:
         return

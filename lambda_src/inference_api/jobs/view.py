@@ -9,6 +9,7 @@ from inference_api.http.gateway import Response
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
 from inference_api.shared import errors
+from inference_api.shared.tracing import trace_id_of
 
 # Lambda returns at most 6 MB of JSON, in which the body is a string.
 MOST_INLINE = 5_000_000
@@ -18,7 +19,8 @@ def summary(job: Job) -> dict[str, Any]:
     """Return the job without output or error. The link is relative to the URL of the API."""
     ended = {"ended_at": timestamp(job.ended_at)} if job.ended_at is not None else {}
     times = {"created_at": timestamp(job.accepted_at), "deadline": timestamp(job.deadline), **ended}
-    return {"id": job.id, "status": SHOWN[job.state], **times, "links": {"self": f"jobs/{job.id}"}}
+    trace = {"trace_id": found} if (found := trace_id_of(job.trace)) else {}
+    return {"id": job.id, "status": SHOWN[job.state], **times, **trace, "links": {"self": f"jobs/{job.id}"}}
 
 
 def full(job: Job, service: JobService) -> dict[str, Any]:

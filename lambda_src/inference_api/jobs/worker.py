@@ -10,12 +10,14 @@ from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.service import JobService
 from inference_api.jobs.state import transitions
 from inference_api.jobs.state.job import QUEUED, Job, is_job_id
+from inference_api.model.token_counts import tokens_of
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.log import log
 from inference_api.shared.metrics import emit
 from inference_api.shared.runtime import runtime
 from inference_api.shared.settings import job_settings
 from inference_api.shared.sqs import Message
+from inference_api.shared.tracing import UNTRACED, Segment, continued, subsegment
 
 _FIRST_RETRY_IN_SECONDS = 15
 _LONGEST_RETRY_IN_SECONDS = 600
@@ -24,8 +26,8 @@ _LONGEST_RETRY_IN_SECONDS = 600
 class InvokableModel(Protocol):
     """The model as a worker calls it: an EndpointClient, or the model's server on this machine."""
 
-    def invoke(self, body: bytes) -> Answer:
-        """Return the model's answer. Raises InvocationError."""
+    def invoke(self, body: bytes, segment: Segment = UNTRACED) -> Answer:
+        """Return the model's answer. segment: is told of the call. Raises InvocationError."""
         ...
 
 
@@ -57,12 +59,14 @@ def _work(message: Message, service: JobService, model: InvokableModel, holding:
     if job is None:
         emit(job_settings().deployment, runtime().now(), {"UnknownJobMessages": 1})
         return
-    # Before the claim, so that a bucket that fails for a while costs no attempt.
-    body = service.files.get_input(job.id)
-    job, claimed = service.table.change(job, _claim)
-    if claimed:
-        with holding(job):
-            _ask(job, body, waits, service, model)
+    with continued(job.trace, "run_job", job=job.id):
+        # Before the claim, so that a bucket that fails for a while costs no attempt.
+        body = service.files.get_input(job.id)
+        with subsegment("claim"):
+            job, claimed = service.table.change(job, _claim)
+        if claimed:
+            with holding(job):
+                _ask(job, body, waits, service, model)
 
 
 def _claim(job: Job) -> Job | None:
@@ -73,7 +77,10 @@ def _claim(job: Job) -> Job | None:
 def _ask(job: Job, body: bytes, waits: int, service: JobService, model: InvokableModel) -> None:
     attempt = job.attempts
     try:
-        answer = model.invoke(body)
+        with subsegment("model", remote=True, attempt=attempt) as segment:
+            answer = model.invoke(body, segment)
+            if segment.is_kept and (tokens := tokens_of(answer.body)):
+                segment.note(prompt_tokens=tokens[0], completion_tokens=tokens[1])
     except InvocationError as error:
         log({"job": job.id, "cause": f"{error.code} at InvokeEndpoint", "aws": error.cause})
         if error.ran:
@@ -83,8 +90,9 @@ def _ask(job: Job, body: bytes, waits: int, service: JobService, model: Invokabl
         if job.state == QUEUED:
             _queue(service).dispatch_later(job, waits)
     else:
-        output = service.files.put_output(job.id, attempt, answer)
-        service.completion.succeed(job, output, answer)
+        with subsegment("record"):
+            output = service.files.put_output(job.id, attempt, answer)
+            service.completion.succeed(job, output, answer)
 
 
 def _queue(service: JobService) -> QueueBackend:

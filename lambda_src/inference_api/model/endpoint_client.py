@@ -29,6 +29,7 @@ from inference_api.http.answer import Answer
 from inference_api.shared import errors
 from inference_api.shared.runtime import ONE_ATTEMPT
 from inference_api.shared.time_budget import STREAM_READ
+from inference_api.shared.tracing import UNTRACED, Segment
 
 _CALL_LIMIT_IN_SECONDS = 65  # SageMaker itself ends a call after 60 s
 
@@ -97,10 +98,10 @@ class EndpointClient:
         self._open: set[Any] = set()
         self._lock = RLock()
 
-    def invoke(self, body: bytes) -> Answer:
-        """Return the model's whole answer. Raises InvocationError."""
+    def invoke(self, body: bytes, segment: Segment = UNTRACED) -> Answer:
+        """Return the model's whole answer. segment: is told of the call. Raises InvocationError."""
         try:
-            answer = self._invoke(body)
+            answer = self._invoke(body, segment)
         except errors.InvocationError as error:
             self._on_end(error)
             raise
@@ -108,13 +109,13 @@ class EndpointClient:
         return answer
 
     @contextmanager
-    def stream(self, body: bytes) -> Iterator[Iterator[bytes]]:
+    def stream(self, body: bytes, segment: Segment = UNTRACED) -> Iterator[Iterator[bytes]]:
         """Provide the answer in parts, which are cut anywhere.
 
         The request is sent when the first part is asked for. Reading the parts raises InvocationError. on_end also gets
-        an InvocationError that the reader raises in the block.
+        an InvocationError that the reader raises in the block. segment: is told of the call.
         """
-        parts, failure = self._stream(body), None
+        parts, failure = self._stream(body, segment), None
         try:
             yield parts
         except errors.InvocationError as error:
@@ -131,7 +132,7 @@ class EndpointClient:
                 with socket.socket(fileno=os.dup(stream.fileno())) as connection:
                     connection.shutdown(socket.SHUT_RDWR)
 
-    def _stream(self, body: bytes) -> Generator[bytes, None, None]:
+    def _stream(self, body: bytes, segment: Segment) -> Generator[bytes, None, None]:
         call = self._addressed(body)
         self._prepare()
         started, stream = self._clock(), None
@@ -139,10 +140,12 @@ class EndpointClient:
             response = self._client.invoke_endpoint_with_response_stream(
                 **call, ContentType="application/json", Accept="application/json"
             )
+            self._tell(segment, response)
             stream = response["Body"]
             with self._lock:
                 self._open.add(stream._raw_stream)
             for event in stream:
+                segment.note_first_byte()
                 yield event["PayloadPart"]["Bytes"]
         except EventStreamError as error:
             raise _broken(error, self._clock() - started) from None
@@ -188,11 +191,12 @@ class EndpointClient:
             if now - used_at > IDLE_LIMIT_IN_SECONDS:
                 self._client.close()
 
-    def _invoke(self, body: bytes) -> Answer:
+    def _invoke(self, body: bytes, segment: Segment) -> Answer:
         call = self._addressed(body)
         self._prepare()
         try:
             response = self._client.invoke_endpoint(**call, ContentType="application/json", Accept="application/json")
+            self._tell(segment, response)
             return Answer(response["Body"].read(), response.get("ContentType") or "application/json")
         except ClientError as error:
             raise self._refusal(error) from None
@@ -203,6 +207,9 @@ class EndpointClient:
             raise errors.endpoint_unreachable(type(error).__name__, ran=sent) from None
         finally:
             self._used_at = self._clock()
+
+    def _tell(self, segment: Segment, response: dict[str, Any]) -> None:
+        segment.note(endpoint=self._endpoint, variant=response.get("InvokedProductionVariant"), status=200)
 
     def _refusal(self, error: ClientError) -> errors.InvocationError:
         refusal = _refusal(error)

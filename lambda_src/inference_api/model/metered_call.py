@@ -13,7 +13,10 @@ from inference_api.model.not_ready import is_for_a_job, whole_is_for_a_job
 from inference_api.model.token_counts import is_count, most_tokens, tokens_by_length, tokens_of
 from inference_api.shared import errors
 from inference_api.shared.errors import InvocationError
-from inference_api.shared.settings import settings
+from inference_api.shared.metrics import emit_for_dashboard
+from inference_api.shared.runtime import runtime
+from inference_api.shared.settings import dashboard_of, settings
+from inference_api.shared.tracing import begin
 
 
 def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
@@ -22,13 +25,16 @@ def admit(request: Request, document: Mapping[str, Any]) -> "MeteredCall":
     document: the checked body. Raises ApiError 404 for a model that the key may not use, 429 for a key at its limit.
     """
     check_model(request, document)
-    usage = key_usage()
-    if usage is None or request.caller is None:
+    usage = key_usage() if request.caller is not None else None
+    if usage is None and dashboard_of() is None:
         return MeteredCall(None, None)
     tokens = most_tokens(document, settings().request_rules)
+    key = request.key.name if request.key else None
+    if usage is None or request.caller is None:
+        return MeteredCall(None, KeyCharge(request.caller or "", runtime().now(), *tokens), key)
     charge, left = usage.admit(request.caller, request.key, *tokens)
     request.told.update(left)
-    return MeteredCall(usage, charge)
+    return MeteredCall(usage, charge, key)
 
 
 def check_model(request: Request, document: Mapping[str, Any]) -> None:
@@ -43,19 +49,26 @@ def check_model(request: Request, document: Mapping[str, Any]) -> None:
 
 
 class MeteredCall:
-    """A call whose tokens are counted; if the deployment names no keys, nothing is counted.
+    """A call whose tokens are counted, for its key or for a dashboard; without both nothing is counted.
+
+    usage: None = no key is charged. charge: the tokens that the call may take; None = nothing is counted.
+    key: the name of the caller's key or group.
 
     Either the block of `whole` or the generator of `stream` owns the charge and settles it.
 
     Call the object with the tokens that the engine reports, each time with all so far. Without such reports each event
     of a stream counts as one token, and four bytes of a whole answer count as one.
+
+    segment: of the call in the request's trace, for the client of the endpoint.
     """
 
-    def __init__(self, usage: KeyUsage | None, charge: KeyCharge | None) -> None:
-        self._usage, self._charge = usage, charge
+    def __init__(self, usage: KeyUsage | None, charge: KeyCharge | None, key: str | None = None) -> None:
+        self._usage, self._charge, self._key = usage, charge, key
         self._reported: tuple[int | None, int] | None = None
         self._events = self._bytes = 0
+        self._first_token_at = self._last_token_at = 0.0
         self._left = False
+        self.segment = begin("model", remote=True)
 
     def __call__(self, prompt_tokens: int | None, completion_tokens: int) -> None:
         if (prompt_tokens is None or is_count(prompt_tokens)) and is_count(completion_tokens):
@@ -84,7 +97,8 @@ class MeteredCall:
         error: BaseException | None = None
         try:
             for piece in pieces:
-                self._events += is_token(piece)
+                if is_token(piece):
+                    self._note_token()
                 yield piece
         except BaseException as raised:
             error = None if isinstance(raised, GeneratorExit) else raised
@@ -108,23 +122,47 @@ class MeteredCall:
         """Whether the caller has hung up."""
         return self._left
 
-    def _end(self, error: BaseException | None, *, by_job: bool) -> None:
-        if self._usage and self._charge and by_job:
-            self._usage.withdraw(self._charge)
-        else:
-            self._settle(error)
+    def _note_token(self) -> None:
+        self._events += 1
+        if self._charge:
+            self._last_token_at = runtime().now()
+            self._first_token_at = self._first_token_at or self._last_token_at
 
-    def _settle(self, error: BaseException | None) -> None:
-        if self._usage is None or self._charge is None:
+    def _end(self, error: BaseException | None, *, by_job: bool) -> None:
+        prompt, completion = self._reported or (None, None)
+        self.segment.note(prompt_tokens=prompt, completion_tokens=completion, hung_up=self._left or None)
+        self.segment.end(None if self._left else error)
+        if self._charge is None:
             return
-        prompt = self._charge.tokens_in
+        if not by_job:
+            self._settle(self._charge, error)
+        elif self._usage:
+            self._usage.withdraw(self._charge)
+
+    def _settle(self, charge: KeyCharge, error: BaseException | None) -> None:
+        taken = self._taken(charge, error)
+        if self._usage:
+            self._usage.settle(charge, *taken, failed=error is not None and not self._left)
+        emit_for_dashboard(runtime().now(), self._figures(charge, *taken), caller=charge.owner, key=self._key)
+
+    def _figures(self, charge: KeyCharge, tokens_in: int, tokens_out: int) -> dict[str, float]:
+        """Return the tokens and, of a stream, the time to its first token and the speed of the others."""
+        if not (tokens_in or tokens_out):
+            return {}
+        figures: dict[str, float] = {"TokensIn": tokens_in, "TokensOut": tokens_out}
+        if self._first_token_at:
+            figures["FirstTokenSeconds"] = round(self._first_token_at - charge.moment, 3)
+        if (seconds := self._last_token_at - self._first_token_at) > 0 and tokens_out > 1:
+            figures["TokensPerSecond"] = round((tokens_out - 1) / seconds, 1)
+        return figures
+
+    def _taken(self, charge: KeyCharge, error: BaseException | None) -> tuple[int, int]:
+        prompt = charge.tokens_in
         if self._reported is not None:
-            taken = (prompt if self._reported[0] is None else self._reported[0]), self._reported[1]
-        elif self._events or self._bytes:
+            return (prompt if self._reported[0] is None else self._reported[0]), self._reported[1]
+        if self._events or self._bytes:
             made = max(self._events, tokens_by_length(self._bytes))
-            taken = prompt, made if self._charge.tokens_out else 0  # vectors are no tokens
-        elif isinstance(error, InvocationError) and error.ran and not error.refused:
-            taken = prompt, 0  # how many tokens the model made is unknown
-        else:
-            taken = 0, 0
-        self._usage.settle(self._charge, *taken, failed=error is not None and not self._left)
+            return prompt, made if charge.tokens_out else 0  # vectors are no tokens
+        if isinstance(error, InvocationError) and error.ran and not error.refused:
+            return prompt, 0  # how many tokens the model made is unknown
+        return 0, 0

@@ -58,8 +58,8 @@ def _whole(exchange: Exchange, meter: MeteredCall) -> Iterator[bytes]:
 def _asked(call: OpenAICall, meter: MeteredCall, body: bytes) -> AbstractContextManager[Iterator[bytes]]:
     """Ask the model. Only an engine that streams is asked for a stream: SageMaker's other call ends after a minute."""
     if call.engine_streams:
-        return streaming_endpoint().stream(body)
-    answer = streaming_endpoint().invoke(body).body
+        return streaming_endpoint().stream(body, meter.segment)
+    answer = streaming_endpoint().invoke(body, meter.segment).body
     meter.answer(answer)
     return nullcontext(iter([answer]))
 

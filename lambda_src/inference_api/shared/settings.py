@@ -69,6 +69,12 @@ def logs_requests() -> bool:
 
 
 @cache
+def traces() -> bool:
+    """Whether requests and jobs are traced in AWS X-Ray."""
+    return os.environ.get("TRACING") == "on"
+
+
+@cache
 def settings() -> Settings:
     """Read the deployment from the environment. Raises KeyError or ValueError if the template did not set it."""
     schema = json.loads(os.environ["REQUEST_SCHEMA"])
@@ -151,6 +157,11 @@ def usage_table() -> str | None:
 def cors_origins() -> frozenset[str]:
     """Return the origins of web pages that may call the API from a browser; empty = none may."""
     return frozenset(filter(None, os.environ.get("CORS_ORIGINS", "").split(",")))
+
+
+def dashboard_of() -> str | None:
+    """Return the deployment's name if it has a dashboard, which shows more metrics; otherwise None."""
+    return os.environ.get("DASHBOARD_OF")
 
 
 def takes_jobs() -> bool:

@@ -7,6 +7,7 @@ from threading import Event
 
 from inference_api.http.answer import Answer
 from inference_api.shared import errors
+from inference_api.shared.tracing import UNTRACED, Segment
 
 HOST, PORT = "127.0.0.1", 8080
 _PING_IN_SECONDS = 5
@@ -34,8 +35,11 @@ class ModelServer:
         finally:
             connection.close()
 
-    def invoke(self, body: bytes) -> Answer:
-        """Return the model's answer. Raises InvocationError; after interrupt() it says that the call did not run."""
+    def invoke(self, body: bytes, segment: Segment = UNTRACED) -> Answer:
+        """Return the model's answer. Raises InvocationError; after interrupt() it says that the call did not run.
+
+        segment: is told of the call.
+        """
         connection = HTTPConnection(HOST, self._port, timeout=self._answer_in_seconds)
         try:
             connection.connect()
@@ -45,7 +49,9 @@ class ModelServer:
         try:
             if self._interrupted.is_set():
                 raise _interrupted()
-            return _answer(_ask(connection, body))
+            answer = _answer(_ask(connection, body))
+            segment.note(status=200)
+            return answer
         except TimeoutError:
             raise errors.model_timeout() from None
         except (OSError, HTTPException) as error:

@@ -6,13 +6,13 @@ from inference_api.jobs.backends.queue_backend import QueueBackend
 from inference_api.jobs.state.items import DUE_SHARDS
 from inference_api.jobs.state.table import JobTable
 from inference_api.jobs.state.transitions import LONGEST_LOOK_IN_SECONDS
-from inference_api.machines.ec2_instances import Ec2Instances
+from inference_api.machines.ec2_instances import RUNNING, Ec2Instances
 from inference_api.machines.rows import MachineRows
 from inference_api.machines.starter import Starter
 from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
-from inference_api.shared.metrics import emit
+from inference_api.shared.metrics import emit, emit_for_dashboard
 from inference_api.shared.runtime import Runtime
 from inference_api.worker.tender_plan import TenderLimits, TenderPlan, Work, plan
 
@@ -51,8 +51,10 @@ class Tender:
         work = self._work()
         rows = {row.number: row for row in self._rows.each()}
         now = self._runtime.now()
-        todo = plan(self._ec2_instances.describe(), rows, work, self._limits, now)
+        instances = self._ec2_instances.describe()
+        todo = plan(instances, rows, work, self._limits, now)
         emit(self._deployment, now, {"MachinesUnwell": todo.unwell})
+        emit_for_dashboard(now, {"MachinesAwake": sum(each.state == RUNNING for each in instances)})
         for instance, reason in todo.stops:
             log({"machine": instance.number, "instance": instance.id, "cause": f"stopped: {reason}"})
             try:

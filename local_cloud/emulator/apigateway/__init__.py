@@ -1,5 +1,6 @@
 """API Gateway's REST APIs: repairs where MiniStack differs from AWS."""
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from local_cloud.emulator.apigateway.rest_call import RestCall
 from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.services import cloudwatch, iam
+from local_cloud.emulator.xray.requests import record_request
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_account_settings", "_rest_apis", "_stages_v1")
 
@@ -53,6 +55,12 @@ def _record(call: RestCall) -> None:
     access_log.write_access_log(call)
     if call.stage:
         _put_metrics(call)
+    if call.trace:
+        request = {"method": call.method, "url": f"https://{call.headers.get('host', '')}/{call.path}"}
+        client = {"client_ip": call.source_ip, "user_agent": call.headers.get("user-agent", "")}
+        with ministack.scope(call.account, call.region):
+            name = f"{_gateway._rest_apis[call.api_id]['name']}/{call.stage_name}"
+            record_request(call.trace, name, call.started, call.status, {"request": request | client})
 
 
 def _error(call: RestCall) -> Any:
@@ -72,7 +80,8 @@ def _put_metrics(call: RestCall) -> None:
         dimensions = {"ApiName": _gateway._rest_apis[call.api_id]["name"], "Stage": call.stage_name}
         values = {"Count": True, "4XXError": 400 <= call.status < 500, "5XXError": call.status >= 500}
         counts = {name: (float(value), "Count") for name, value in values.items()}
-        cloudwatch.record_metrics("AWS/ApiGateway", dimensions, counts)
+        latency = {"Latency": ((time.time() - call.started) * 1000, "Milliseconds")}
+        cloudwatch.record_metrics("AWS/ApiGateway", dimensions, counts | latency)
 
 
 def _check_stage(properties: dict[str, Any]) -> None:
@@ -83,10 +92,11 @@ def _check_stage(properties: dict[str, Any]) -> None:
         raise ValueError("CloudWatch Logs role ARN must be set in account settings to enable logging")
 
 
-def _set_access_log(stage_name: str, properties: dict[str, Any]) -> None:
+def _set_logs_and_traces(stage_name: str, properties: dict[str, Any]) -> None:
     given = properties.get("AccessLogSetting") or {}
     settings = {"destinationArn": given["DestinationArn"], "format": given["Format"]} if given else {}
-    _gateway._stages_v1[properties["RestApiId"]][stage_name]["accessLogSettings"] = settings
+    stage = _gateway._stages_v1[properties["RestApiId"]][stage_name]
+    stage |= {"accessLogSettings": settings, "tracingEnabled": properties.get("TracingEnabled") in (True, "true")}
 
 
 def _check_api(properties: dict[str, Any]) -> None:
@@ -132,7 +142,7 @@ def install() -> None:
     resource_policy.install()
     web_acl.install()
     extend_resource_type("AWS::ApiGateway::RestApi", check=_check_api, complete=_complete_api)
-    extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_access_log)
+    extend_resource_type("AWS::ApiGateway::Stage", check=_check_stage, complete=_set_logs_and_traces)
     extend_resource_type("AWS::ApiGateway::Authorizer", check=api_keys.check_authorizer)
     extend_resource_type("AWS::ApiGateway::Method", check=_check_method, complete=response_stream.complete_method)
     extend_resource_type("AWS::ApiGateway::Account", check=_check_account)

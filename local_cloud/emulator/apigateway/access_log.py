@@ -32,6 +32,7 @@ _VALUES: dict[str, Callable[[RestCall], Any]] = {
     "responseLatency": lambda call: int((time.time() - call.started) * 1000),
     "responseLength": lambda call: call.response_length,
     "status": lambda call: call.status,
+    "xrayTraceId": lambda call: call.trace and call.trace.root,
 }
 
 

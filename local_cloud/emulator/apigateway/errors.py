@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local_cloud.emulator.apigateway.rest_call import RestCall, current_call
+from local_cloud.emulator.apigateway.rest_call import RestCall, current_call, variables_of
 from local_cloud.emulator.core import ministack
 
 _gateway = ministack.internals(
@@ -10,6 +10,7 @@ _gateway = ministack.internals(
     "_GatewayError",
     "_deployed_gateway_responses",
     "_gateway_error_response",
+    "_gateway_request_value",
     "_gateway_response_family",
     "_gateway_response_for_type",
 )
@@ -74,6 +75,17 @@ def _apply_statuses_and_headers() -> None:
     _gateway._gateway_error_response = render_with_status
 
 
+def _fill_in_variables() -> None:
+    value_of = _gateway._gateway_request_value
+
+    def gateway_request_value(source: str, request: dict[str, Any]) -> Any:
+        call = current_call()
+        return variables_of(call).get(source) if call and source.startswith("context.") else value_of(source, request)
+
+    _gateway._gateway_request_value = gateway_request_value
+
+
 def install() -> None:
+    _fill_in_variables()
     _apply_default_status_codes()
     _apply_statuses_and_headers()

@@ -4,7 +4,7 @@ import functools
 import re
 from typing import Any
 
-from local_cloud.emulator.apigateway.rest_call import current_call
+from local_cloud.emulator.apigateway.rest_call import current_call, variables_of
 from local_cloud.emulator.core import ministack
 
 _gateway = ministack.internals("ministack.services.apigateway_v1", "_invoke_mock_v1")
@@ -43,7 +43,7 @@ def check_method(properties: dict[str, Any]) -> None:
 def _answer(original: Any, integration: dict[str, Any]) -> ministack.Answer:
     status, headers, body = original(integration)
     call = current_call()
-    variables = {"context.requestId": call.request_id} if call else {}
+    variables = variables_of(call) if call else {}
     headers = {name: variables.get(value, value) for name, value in headers.items()}
     if template := _OF_PREFLIGHT.fullmatch(body.decode()):
         origin = call.headers.get("origin", "") if call else ""

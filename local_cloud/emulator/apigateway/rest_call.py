@@ -13,6 +13,8 @@ from urllib.parse import quote, unquote
 from local_cloud.callers import SOURCE_HEADER
 from local_cloud.emulator.apigateway.addresses import address_of
 from local_cloud.emulator.core import ministack
+from local_cloud.emulator.lambda_.invocations import caller_trace
+from local_cloud.emulator.xray.requests import Trace, trace_of_caller
 
 _app = ministack.internals("ministack.app", "_handle_execute_api_request")
 _evaluator = ministack.internals("ministack.core.iam_evaluator", "pin_request_origin")
@@ -64,6 +66,7 @@ class RestCall:
     stream: Any = None  # the response_stream.Stream whose body follows, None for none
     status: int = 0
     response_length: int = 0
+    trace: Trace | None = None  # None = the stage is not traced
 
     @property
     def stage(self) -> dict[str, Any]:
@@ -73,6 +76,11 @@ class RestCall:
 
 
 _current: ContextVar[RestCall | None] = ContextVar("rest_call", default=None)
+
+
+def variables_of(call: RestCall) -> dict[str, str]:
+    """The values of $context that a header of the gateway's own answer may have here."""
+    return {"context.requestId": call.request_id} | ({"context.xrayTraceId": call.trace.root} if call.trace else {})
 
 
 def current_call() -> RestCall | None:
@@ -108,7 +116,9 @@ def answer_calls_with(
             found.vpc_endpoint,
             source_ip,
         )
-        token = _current.set(call)
+        if call.stage.get("tracingEnabled"):
+            call.trace = trace_of_caller(headers.get("x-amzn-trace-id", ""))
+        token, traced = _current.set(call), caller_trace.set(call.trace)
         try:
             # An unsigned request names no account; it belongs to the account of the API.
             with ministack.scope(*found.owner):
@@ -117,6 +127,7 @@ def answer_calls_with(
                 )
         finally:
             _current.reset(token)
+            caller_trace.reset(traced)
 
     _app._handle_execute_api_request = handle
 

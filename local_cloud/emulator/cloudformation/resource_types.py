@@ -22,6 +22,9 @@ _stacks = ministack.internals(
     "ministack.services.cloudformation.stacks", "_add_event", "_runs_on_worker_thread", "now_iso"
 )
 
+_changesets = ministack.internals("ministack.services.cloudformation.changesets", "now_iso")
+_handlers = ministack.internals("ministack.services.cloudformation.handlers", "now_iso")
+
 Properties = dict[str, Any]
 Provisioned = tuple[str, dict[str, Any]]
 _own_types: set[str] = set()
@@ -66,7 +69,10 @@ def _now() -> str:
     return datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-_stacks.now_iso = _now  # events are compared with log lines, which follow the cloud's clock
+# Events and stacks are as old as their log lines and metrics, which follow the cloud's clock.
+_stacks.now_iso = _now
+_changesets.now_iso = _now
+_handlers.now_iso = _now
 
 
 def _run_own_types_on_threads() -> None:

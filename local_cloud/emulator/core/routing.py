@@ -45,7 +45,7 @@ def _find_services_by_path() -> None:
 
     def detect_service(method: str, path: str, headers: dict[str, str], query: dict[str, Any]) -> str:
         signed_for = re.search(r"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/", headers.get("authorization", ""))
-        if signed_for is None or signed_for[1] == "sagemaker":
+        if signed_for is None or signed_for[1] in ("sagemaker", "monitoring"):
             for name, service in _services.items():
                 if service.path and service.path.match(path):
                     return name

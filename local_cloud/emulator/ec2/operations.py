@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
-from local_cloud.emulator.core import ministack
+from local_cloud.emulator.core import clock, ministack
 from local_cloud.emulator.ec2 import faults, launch
 from local_cloud.emulator.ec2 import instance as instances_of
 from local_cloud.emulator.ec2.instance import Ec2Instance, check_capacity
 from local_cloud.emulator.ec2.refusal import Ec2Error
 from local_cloud.emulator.kms.permission import CREATE_GRANT, FOR_AWS, caller_may
+from local_cloud.emulator.services import cloudwatch
 
 _ec2 = ministack.internals(
     "ministack.services.ec2",
@@ -38,6 +39,7 @@ instances: Any = ministack.scoped_store()
 # The states from which an instance can be started or stopped.
 _STARTABLE = ("pending", "running", "stopped")
 _ON_INSTANCES = ("ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances")
+_UTILIZATION_INTERVAL_IN_SECONDS = 300
 _STOPPABLE = ("running", "stopping", "stopped")
 
 
@@ -232,6 +234,14 @@ async def list_machines() -> list[dict[str, Any]]:
     return [await asyncio.to_thread(each.describe) for each in found]
 
 
+def _put_utilization() -> None:
+    """Record a datum for each machine that runs: basic monitoring has one for five minutes. Its value is made up."""
+    for account, region, each in ministack.in_all_scopes(instances):
+        if each.state == "running":
+            with ministack.scope(account, region):
+                cloudwatch.record_metrics("AWS/EC2", {"InstanceId": each.id}, {"CPUUtilization": (1.0, "Percent")})
+
+
 def power_off_all() -> None:
     for _, _, each in ministack.in_all_scopes(instances):
         each.power_off()
@@ -282,5 +292,6 @@ def install() -> None:
     _app.SERVICE_HANDLERS["ec2"] = _authorizing_each(_app.SERVICE_HANDLERS["ec2"])
     _ec2._instance_xml = _with_metadata_options(_ec2._instance_xml)
     _tagging._RESOURCE_TAG_COLLECTORS["ec2"] = _tags_of_instances
+    clock.repeat(_put_utilization, clock.shortened(_UTILIZATION_INTERVAL_IN_SECONDS))
     ministack.register_view("/_slipway/machines", list_machines)
     ministack.register_command("POST", "/_slipway/machines", _set_boot_seconds)

@@ -1,16 +1,12 @@
-"""Metrics of functions: Lambda's own for each invocation, and those in the embedded metric format in log lines."""
+"""Lambda's own metrics of each invocation."""
 
-import contextlib
-import json
 import time
 from typing import Any
 
 from local_cloud.emulator.core import ministack
 from local_cloud.emulator.services import cloudwatch
 
-_lambda = ministack.internals(
-    "ministack.services.lambda_svc", "_emit_lambda_logs", "_emit_lambda_metrics", "_execute_function_dispatch"
-)
+_lambda = ministack.internals("ministack.services.lambda_svc", "_emit_lambda_metrics", "_execute_function_dispatch")
 
 
 def _put_for_each_invocation() -> None:
@@ -24,8 +20,13 @@ def _put_for_each_invocation() -> None:
         return result
 
     _lambda._execute_function_dispatch = execute
-    # MiniStack puts metrics for some invocations only.
-    _lambda._emit_lambda_metrics = lambda *_, **__: None
+    # MiniStack puts metrics for some invocations only, and reports a call that found no room to run here alone.
+    _lambda._emit_lambda_metrics = _put_refused
+
+
+def _put_refused(function: str, *, duration_ms: float, error: bool, throttle: bool) -> None:
+    if throttle and not duration_ms:
+        cloudwatch.record_metrics("AWS/Lambda", {"FunctionName": function}, {"Throttles": (1.0, "Count")})
 
 
 def _values_of(result: dict[str, Any], seconds: float) -> dict[str, tuple[float, str]]:
@@ -39,36 +40,5 @@ def _values_of(result: dict[str, Any], seconds: float) -> dict[str, tuple[float,
     }
 
 
-def _put_those_in_logs() -> None:
-    write = _lambda._emit_lambda_logs
-
-    def write_and_read(function: Any, request_id: str, text: str, *rest: Any, **named: Any) -> None:
-        write(function, request_id, text, *rest, **named)
-        put_embedded(text)
-
-    _lambda._emit_lambda_logs = write_and_read
-
-
-def put_embedded(text: str) -> None:
-    """Put the metrics that log lines hold in CloudWatch's embedded metric format."""
-    for line in text.splitlines():
-        if '"_aws"' in line:
-            # A malformed line makes no metric and no error.
-            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-                _put(json.loads(line))
-
-
-def _put(entry: dict[str, Any]) -> None:
-    for directive in entry["_aws"]["CloudWatchMetrics"]:
-        for names in directive["Dimensions"]:
-            dimensions = {name: str(entry[name]) for name in names}
-            for metric in directive["Metrics"]:
-                value = entry[metric["Name"]]
-                for each in value if isinstance(value, list) else [value]:
-                    data = {metric["Name"]: (float(each), metric.get("Unit", "None"))}
-                    cloudwatch.record_metrics(directive["Namespace"], dimensions, data)
-
-
 def install() -> None:
     _put_for_each_invocation()
-    _put_those_in_logs()

@@ -1,4 +1,4 @@
-"""What SageMaker does at intervals: metrics of backlogs and of concurrent requests, and the end of idle instances."""
+"""What SageMaker does at intervals: metrics of backlogs, requests and instances, and the end of idle instances."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,9 @@ from local_cloud.emulator.sagemaker.store import components, endpoints
 from local_cloud.emulator.services import cloudwatch
 
 _BACKLOG_INTERVAL_IN_SECONDS = 60
+_UTILIZATION_INTERVAL_IN_SECONDS = 60
 _CONCURRENCY_INTERVAL_IN_SECONDS = 10
+_OF_INSTANCES = "/aws/sagemaker/Endpoints"
 
 
 def _put_backlogs() -> None:
@@ -56,6 +58,15 @@ def _put_concurrencies_of_copies() -> None:
                 cloudwatch.record_metrics(NAMESPACE, dimensions_of(group.spec), values)
 
 
+def _put_utilization() -> None:
+    """Record a datum for each instance in service: their number is true, the share of the CPU is made up."""
+    for endpoint in _each(endpoints):
+        for variant in endpoint.describe().get("ProductionVariants", []):
+            dimensions = {"EndpointName": endpoint.name, "VariantName": variant["VariantName"]}
+            for _ in range(variant["CurrentInstanceCount"]):
+                cloudwatch.record_metrics(_OF_INSTANCES, dimensions, {"CPUUtilization": (1.0, "Percent")})
+
+
 def _release_idle_instances() -> None:
     for endpoint in _each(endpoints):
         if isinstance(endpoint, ComponentEndpoint):
@@ -71,5 +82,6 @@ def _each(store: Any) -> Iterator[Any]:
 
 def install() -> None:
     clock.repeat(_put_backlogs, clock.shortened(_BACKLOG_INTERVAL_IN_SECONDS))
+    clock.repeat(_put_utilization, clock.shortened(_UTILIZATION_INTERVAL_IN_SECONDS))
     for chore in (_put_concurrencies, _put_concurrencies_of_copies, _release_idle_instances):
         clock.repeat(chore, clock.shortened(_CONCURRENCY_INTERVAL_IN_SECONDS))

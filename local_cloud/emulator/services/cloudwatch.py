@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
+from local_cloud.emulator.alarms.metric_math import UnknownMathError, value_of
 from local_cloud.emulator.core import clock, ministack
 
 _cloudwatch = ministack.internals(
@@ -96,10 +97,25 @@ def _is_breaching(alarm: dict[str, Any], value: float | None, missing: str) -> b
     return bool(_BREACHES[alarm["ComparisonOperator"]](value, alarm["Threshold"]))
 
 
+def _values_of(alarm: dict[str, Any]) -> list[float | None]:
+    """A value for each evaluation period, newest first. Raises UnknownMathError if a part is not emulated."""
+    if "MetricName" in alarm:
+        return values_of_periods(alarm, alarm["Period"], alarm["EvaluationPeriods"])
+    (expression,) = (each["Expression"] for each in alarm["Metrics"] if "Expression" in each)
+    series = {}
+    for each in alarm["Metrics"]:
+        if stat := each.get("MetricStat"):
+            metric = stat["Metric"] | {"Statistic": stat["Stat"]}
+            series[each["Id"]] = values_of_periods(metric, float(stat["Period"]), alarm["EvaluationPeriods"])
+    moments = range(alarm["EvaluationPeriods"])
+    return [value_of(expression, {name: values[ago] for name, values in series.items()}) for ago in moments]
+
+
 def _evaluate(alarm: dict[str, Any]) -> None:
-    if "MetricName" not in alarm:
+    try:
+        values = _values_of(alarm)
+    except UnknownMathError:
         return
-    values = values_of_periods(alarm, alarm["Period"], alarm["EvaluationPeriods"])
     before, state = alarm["StateValue"], alarm_state(alarm, values)
     if state != before:
         reason = f"Values of the last periods, newest first: {values}; threshold {alarm['Threshold']}."
@@ -116,7 +132,7 @@ def _evaluate_all() -> None:
 
 
 def _keep_metric_math() -> None:
-    """Accept alarms of metric math in templates, which MiniStack refuses; they stay in INSUFFICIENT_DATA."""
+    """Accept alarms of metric math in templates, which MiniStack refuses."""
     record_of = _provisioners._cw_metric_alarm_record
 
     def record(name: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +141,7 @@ def _keep_metric_math() -> None:
         plain = {member: value for member, value in properties.items() if member != "Metrics"}
         alarm = dict(record_of(name, plain | {"MetricName": "-", "Namespace": "-"}))
         del alarm["MetricName"], alarm["Namespace"]
-        return alarm
+        return alarm | {"Metrics": properties["Metrics"]}
 
     _provisioners._cw_metric_alarm_record = record
 

@@ -1,6 +1,8 @@
-"""DynamoDB: time to live by the cloud's clock, names and deletion protection of tables, repeated transactions."""
+"""DynamoDB: time to live by the cloud's clock, names and protection of tables, repeated transactions, leading keys."""
 
+import contextlib
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,7 @@ _dynamodb = ministack.internals(
     "_update_ttl",
     "time",
 )
+_actions = ministack.internals("ministack.core.iam_actions", "dynamodb_service_context")
 
 
 class _AsSent(dict[str, Any]):
@@ -38,6 +41,23 @@ def _compare_transactions_as_sent() -> None:
     """Compare a repeated transaction with the request as it was sent: MiniStack rewrites 1.120 to 1.12 in place."""
     _dynamodb._transact_write_items = _as_sent(_dynamodb._transact_write_items)
     _dynamodb._execute_transaction = _as_sent(_dynamodb._execute_transaction)
+
+
+def _tell_leading_keys() -> None:
+    """Tell policies the partition key of a single item, as `dynamodb:LeadingKeys`, which MiniStack leaves out."""
+    context_of = _actions.dynamodb_service_context
+
+    def context(body: bytes) -> dict[str, Any]:
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # DynamoDB refuses such a request
+            request = json.loads(body)
+            (key,) = (
+                each for each in _dynamodb._tables[request["TableName"]]["KeySchema"] if each["KeyType"] == "HASH"
+            )
+            (value,) = (request.get("Key") or request["Item"])[key["AttributeName"]].values()
+            return {**context_of(body), "dynamodb:LeadingKeys": [value]}
+        return dict(context_of(body))
+
+    _actions.dynamodb_service_context = context
 
 
 def _complete(name: str, properties: dict[str, Any]) -> None:
@@ -62,6 +82,7 @@ def _forget_tags(name: str, _: dict[str, Any]) -> None:
 def install() -> None:
     ministack.follow_clock(_dynamodb)
     _compare_transactions_as_sent()
+    _tell_leading_keys()
     generate_unique_names("AWS::DynamoDB::Table")
     replace_when_changed("AWS::DynamoDB::Table", "KeySchema", "LocalSecondaryIndexes")
     extend_resource_type(

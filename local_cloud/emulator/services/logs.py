@@ -8,6 +8,7 @@ from typing import Any
 
 from local_cloud.emulator.cloudformation.resource_types import extend_resource_type
 from local_cloud.emulator.core import ministack
+from local_cloud.emulator.services.embedded_metrics import put_embedded
 
 _iam_actions = ministack.internals("ministack.core.iam_actions", "extract_resource_arn")
 _logs = ministack.internals("ministack.services.cloudwatch_logs", "_append_log_events", "_log_groups")
@@ -30,12 +31,17 @@ def write_log(group: str, stream: str, message: str, milliseconds: int) -> None:
     _logs._append_log_events(target, [{"timestamp": milliseconds, "message": message, "ingestionTime": milliseconds}])
 
 
-def _give_each_event_an_id() -> None:
-    """Give every event an id for FilterLogEvents; MiniStack writes events of functions and gateways without."""
+def _read_each_event() -> None:
+    """Put the metrics that events hold, and give every event an id for FilterLogEvents.
+
+    MiniStack writes events of functions and gateways without an id.
+    """
     append = _logs._append_log_events
 
     def append_log_events(stream: dict[str, Any], events: list[dict[str, Any]]) -> None:
         append(stream, [{"eventId": str(uuid.uuid4()), **event} for event in events])
+        for event in events:
+            put_embedded(event["message"])
 
     _logs._append_log_events = append_log_events
 
@@ -82,7 +88,7 @@ def _refuse_missing(name: str) -> None:
 
 
 def install() -> None:
-    _give_each_event_an_id()
+    _read_each_event()
     _authorize_on_streams()
     _find_by_tags()
     extend_resource_type(

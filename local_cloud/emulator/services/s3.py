@@ -1,4 +1,7 @@
-"""S3: full buckets stay, a missing object is a 403 without permission to list, versions have ranges, AWS has a key."""
+"""S3: full buckets stay, a missing object is a 403 without permission to list, versions have ranges, AWS has a key.
+
+A part has a checksum only if its upload has announced one.
+"""
 
 import re
 from typing import Any
@@ -17,11 +20,15 @@ _s3 = ministack.internals(
     "_bucket_has_versions",
     "_bucket_tags",
     "_buckets.get",
+    "_error",
+    "_multipart_uploads.get",
     "_parse_range",
     "_range_error_xml",
     "_resolve_sse_write_headers",
     "_xml_body",
 )
+
+_CHECKSUM = re.compile("x-amz-checksum-(crc32c?|crc64nvme|sha1|sha256)", re.IGNORECASE)
 
 
 def _hide_missing_objects() -> None:
@@ -50,6 +57,25 @@ def _cut_versions() -> None:
         answer: ministack.Answer = await original(method, path, headers, body, query)
         wanted = headers.get("range")
         return _part_of(answer, wanted, path) if wanted and answer[0] == 200 and "versionId" in query else answer
+
+    _app.SERVICE_HANDLERS["s3"] = handle
+
+
+def _refuse_unannounced_checksums() -> None:
+    """Refuse a part with a checksum of a kind that its upload did not announce, in S3's own words."""
+    original = _app.SERVICE_HANDLERS["s3"]
+
+    async def handle(
+        method: str, path: str, headers: dict[str, str], body: bytes, query: dict[str, Any]
+    ) -> ministack.Answer:
+        upload = _s3._multipart_uploads.get("".join(query.get("uploadId", ""))) if method == "PUT" else None
+        kinds = [match[1].lower() for name in headers if (match := _CHECKSUM.fullmatch(name))]
+        if upload and kinds and not upload.get("checksum_algorithm"):
+            said = f"Checksum Type mismatch occurred, expected checksum Type: null, actual checksum Type: {kinds[0]}"
+            refusal: ministack.Answer = _s3._error("InvalidRequest", said, 400)
+            return refusal
+        answer: ministack.Answer = await original(method, path, headers, body, query)
+        return answer
 
     _app.SERVICE_HANDLERS["s3"] = handle
 
@@ -119,5 +145,6 @@ def install() -> None:
     _encrypt_by_aws()
     _hide_missing_objects()
     _cut_versions()
+    _refuse_unannounced_checksums()
     tag_with_stack("AWS::S3::Bucket")
     extend_resource_type("AWS::S3::Bucket", complete=_complete, check_delete=_refuse_full)

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from slipway.cli.arguments import ROLE, role_name
 from slipway.cli.parser import Parser, Verbs, add_verb
 
 
@@ -13,14 +14,16 @@ def add(verbs: Verbs) -> None:
     own = fleet.add_subparsers(required=True, metavar="{plan,status}")
     text = "show what a deploy would do in each account and region; exit status 1 if a change must be acknowledged"
     _add_arguments(add_verb(own, "plan", text, run_plan))
-    text = "show which template runs in each account and region, and what failed; exit status 1 after a failure"
-    _add_arguments(add_verb(own, "status", text, run_status))
+    text = "show what runs in each account and region, what failed, and cost and use; exit status 1 after a failure"
+    status = _add_arguments(add_verb(own, "status", text, run_status))
+    status.add_argument("--role", type=role_name, help=ROLE)
 
 
-def _add_arguments(verb: Parser) -> None:
+def _add_arguments(verb: Parser) -> Parser:
     verb.add_argument("fleet", help="name or path of a fleet file")
     verb.add_argument("--region", help="region of the stack sets (default: AWS_REGION, else your profile's)")
     verb.add_argument("--json", action="store_true", help="print one JSON object")
+    return verb
 
 
 def run_plan(given: Namespace) -> int:
@@ -32,4 +35,4 @@ def run_plan(given: Namespace) -> int:
 def run_status(given: Namespace) -> int:
     from slipway.fleet import status
 
-    return status.run(given.fleet, given.project, given.region, as_json=given.json)
+    return status.run(given.fleet, given.project, given.region, given.role, as_json=given.json)

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from llm_hosting.catalog.prices import HOME_REGION
 from llm_hosting.project import project_folder
 from slipway.cli.parser import Verbs, add_verb
 
@@ -22,6 +23,8 @@ def add(verbs: Verbs) -> None:
     text = "write the prices of AWS's price lists, and their date, into the catalog"
     verb = add_verb(own, "prices", text, run_prices)
     verb.add_argument("lists", nargs="+", metavar="list", help=prices)
+    region = "region of the prices (default: us-east-1); those of other regions are for `slipway cost` alone"
+    verb.add_argument("--region", default=HOME_REGION, help=region)
 
 
 def run(given: Namespace) -> int:
@@ -34,4 +37,6 @@ def run_prices(given: Namespace) -> int:
     from slipway.reference.catalog_rows import catalog_of
     from slipway.refreshing import catalog_prices
 
-    return catalog_prices.run(given.lists, catalog_of(project_folder(), "instances.json"))
+    if given.region == HOME_REGION:
+        return catalog_prices.run(given.lists, catalog_of(project_folder(), "instances.json"))
+    return catalog_prices.run_for_region(given.lists, catalog_of(project_folder(), "prices.json"), given.region)

@@ -1,6 +1,7 @@
 """A fleet of three accounts in two regions, deployed by its stack: each service on its own."""
 
 import copy
+import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from slipway.fleet.status import state_of
 from slipway.gateway.fleet import backends_of_fleet
 from slipway_stacks.fleet_rendering import render_fleet
 from slipway_stacks.fleet_stack import FleetStack
+from support.command import Command, Outcome
 from support.patience import wait_for
 from support.repository import ROOT
 from support.stacks.deployed_stacks import update
@@ -30,6 +32,7 @@ from support.templates.portable_templates import resolution
 from support.templates.template_parts import properties
 
 NAME, REGIONS = "trio", ["us-east-1", "eu-west-1"]
+READER = "slipway-reader"
 BODY = {"inputs": "A list is", "parameters": {"max_new_tokens": 3}}
 
 
@@ -97,6 +100,28 @@ class Trio:
         (found,) = logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]
         return int(found["retentionInDays"])
 
+    def write_project(self, folder: Path) -> None:
+        """Write the files of the fleet and of its deployment."""
+        deployment = yaml.safe_load((ROOT / "tests" / "deployments" / "jobs-off.yaml").read_text())
+        fleet = self.fleet.model_dump(mode="json", exclude_none=True)
+        for kind, name, content in (
+            ("fleets", NAME, fleet),
+            ("deployments", "jobs-off", deployment | {"api": {"auth": "none"}}),
+        ):
+            (folder / kind).mkdir()
+            (folder / kind / f"{name}.yaml").write_text(yaml.safe_dump(content))
+
+    def make_reader(self, account: str) -> None:
+        """Make the role of examples/fleet-reader.yaml in an account, by a stack in a region without services."""
+        cloudformation = self.organization.client("cloudformation", account, "us-west-2")
+        cloudformation.create_stack(
+            StackName=READER,
+            TemplateBody=(ROOT / "examples" / "fleet-reader.yaml").read_text(),
+            Parameters=[{"ParameterKey": "AskedFrom", "ParameterValue": self.cloud.deployer.account}],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+        )
+        cloudformation.get_waiter("stack_create_complete").wait(StackName=READER, WaiterConfig={"Delay": 1})
+
     def state(self) -> dict[Place, tuple[str, str]]:
         """Return status and reason of each target, as `slipway fleet status` prints them."""
         found = state_of(NAME, self.fleet, lambda service: self.cloud.client(service, region=REGIONS[0]))
@@ -143,21 +168,90 @@ def test_each_service_answers_only_callers_of_its_own_account(trio: Trio) -> Non
 
 
 def test_a_gateway_has_a_backend_for_each_stack(trio: Trio, tmp_path: Path) -> None:
-    for folder, name, content in (
-        ("fleets", NAME, trio.fleet.model_dump(mode="json", exclude_none=True)),
-        (
-            "deployments",
-            "jobs-off",
-            yaml.safe_load((ROOT / "tests" / "deployments" / "jobs-off.yaml").read_text()) | {"api": {"auth": "none"}},
-        ),
-    ):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    trio.write_project(tmp_path)
     backends = backends_of_fleet(NAME, tmp_path, lambda service: trio.cloud.client(service, region=REGIONS[0]))
     assert {each.name for each in backends} == {
         f"{account}/{region}" for account in trio.accounts for region in REGIONS
     }
     assert {each.url for each in backends} == {None}, "only the stacks' own accounts can read it"
+
+
+@pytest.fixture(scope="module")
+def asked(trio: Trio) -> list[str]:
+    """Give all accounts but one the role that asks for cost and use, and return them."""
+    *asked, _ = trio.accounts
+    for account in asked:
+        trio.make_reader(account)
+    return asked
+
+
+class TestCostAndUse:
+    """`slipway fleet status` and `slipway list` over the accounts, of which the last has no role to ask with."""
+
+    @pytest.fixture
+    def project(self, trio: Trio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        trio.write_project(tmp_path)
+        monkeypatch.chdir(tmp_path)
+
+    @pytest.mark.usefixtures("project")
+    def test_each_target_is_asked_by_its_accounts_role_and_summed(
+        self, trio: Trio, slipway: Command, asked: list[str]
+    ) -> None:
+        api = trio.api(trio.canary, REGIONS[0])
+        for _ in range(3):
+            assert api.call("POST", "/generate", BODY)[0] == 200
+        outcome = slipway("fleet", "status", NAME, "--role", READER, "--json")
+        assert outcome.status == 0
+        found = self.cost_of(outcome)
+        place = (trio.canary, REGIONS[0])
+        assert found[place]["requests"] >= 3
+        assert {each for each, target in found.items() if target["not_asked"] is None} == {
+            (account, region) for account in asked for region in REGIONS
+        }
+        total = json.loads(outcome.stdout)["cost"]["total"]
+        assert total["requests"] == sum(each["requests"] or 0 for each in found.values())
+        assert "requests" in total["partly"], "the last account was not asked"
+        assert found[place]["usd_per_hour"] > 0
+
+    @pytest.mark.usefixtures("project")
+    def test_an_account_without_the_role_is_named_and_hides_no_other(
+        self, trio: Trio, slipway: Command, asked: list[str]
+    ) -> None:
+        outcome = slipway("fleet", "status", NAME, "--role", READER)
+        assert (outcome.status, outcome.stderr) == (0, "")
+        lines = outcome.stdout.splitlines()
+        start = next(number for number, line in enumerate(lines) if "USD/H NOW" in line)
+        rows = [line.split() for line in lines[start + 1 :]]
+        assert rows[-1][0] == "total"
+        for row in rows[:-1]:
+            refused = row[1] not in asked
+            assert (row[3:7] == ["-"] * 4) == refused, row
+            assert ("AssumeRole" in " ".join(row)) == refused, row
+
+    @pytest.mark.usefixtures("project")
+    def test_without_a_role_it_says_how_to_ask(self, slipway: Command) -> None:
+        outcome = slipway("fleet", "status", NAME)
+        assert outcome.status == 0
+        last = outcome.stdout.splitlines()[-1]
+        assert last == "cost and use: not asked; name a role in each account with --role"
+
+    def test_list_sums_accounts_and_regions_and_names_those_that_it_can_not_ask(
+        self, trio: Trio, slipway: Command, asked: list[str]
+    ) -> None:
+        places = ("--account", ",".join(trio.accounts), "--region", ",".join(REGIONS), "--role", READER)
+        outcome = slipway("list", *places)
+        assert outcome.status == 2, "an account was not asked"
+        refused = [line for line in outcome.stderr.splitlines() if "not asked" in line]
+        assert len(refused) == len(REGIONS)
+        assert all(trio.others[-1] in line and "AssumeRole" in line for line in refused)
+        services, sums = outcome.stdout.split("\n\n")
+        shown = [line.split()[:2] for line in services.splitlines()[1:]]
+        assert shown == [[account, region] for account in sorted(asked) for region in sorted(REGIONS)]
+        assert sums.splitlines()[-1].split()[:2] == ["total", f"{len(shown)}+"]
+
+    def cost_of(self, outcome: Outcome) -> dict[Place, dict[str, Any]]:
+        services = json.loads(outcome.stdout)["cost"]["services"]
+        return {(each["account"], each["region"]): each for each in services}
 
 
 def test_a_bad_update_stops_at_the_canary_and_all_answer_as_before(trio: Trio, sets: Sets) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from support.patience import PATIENCE_IN_SECONDS, wait_for
 from support.repository import ROOT
 from support.stacks.deployed_stacks import Apis, resource_ids
 from support.stacks.small_stacks import statement
+from support.terminal import Terminal
 
 NAME = "gpt2"
 SLIPWAY = f"Slipway {installed_version()}"
@@ -64,13 +66,17 @@ class TestVerify:
         self, slipway: Command, cloud: LocalCloud, stacks: dict[str, Stack]
     ) -> None:
         alarms = resource_ids(cloud, stacks[NAME], "AWS::CloudWatch::Alarm")
-        # The local cloud does not evaluate metric math, so it does not set this alarm back to OK.
-        (alarm,) = (name for name in alarms if "Throttles" in name)
-        cloudwatch = cloud.client("cloudwatch", region=stacks[NAME].region)
-        cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
+        (alarm,) = (name for name in alarms if "DeadLetters" in name)
+        sqs = cloud.client("sqs", region=stacks[NAME].region)
+        (queue,) = (each for each in resource_ids(cloud, stacks[NAME], "AWS::SQS::Queue") if "DeadLetters" in each)
+        sqs.send_message(QueueUrl=queue, MessageBody="{}")
+        cloud.advance(60)
         outcome = slipway("verify", NAME, "--json")
-        cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="a test")
+        page = slipway("status", NAME).stdout
+        sqs.purge_queue(QueueUrl=queue)
+        cloud.advance(60)
         assert only_failure(outcome) == ("alarms", f"{alarm} went off")
+        assert "-> docs/runbook.md#dead-letters, or slipway runbook dead-letters" in page
 
     def test_another_configuration_than_the_stacks_is_found(
         self, slipway: Command, api: ApiClient, cloud: LocalCloud
@@ -345,19 +351,149 @@ def test_list_shows_deployments_and_no_other_stack(slipway: Command) -> None:
     outcome = slipway("list")
     assert outcome.status == 0
     assert "This is the local cloud at http://127.0.0.1:" in outcome.stderr
-    cost = "on AWS about 1.41 USD an hour for the instances that run now"
     lines = outcome.stdout.splitlines()
-    assert lines[0].split() == ["NAME", "STATUS", "SERVES", "MODE", "USD/H", "NOW"]
-    assert "gpt2 CREATE_COMPLETE openai-community/gpt2 on tgi realtime 1.41" in map(" ".join, map(str.split, lines))
-    assert max(map(len, lines)) <= 100
+    assert lines[0].split()[:6] == ["NAME", "STATUS", "SERVES", "MODE", "USD/H", "NOW"]
+    assert lines[0].split()[-2:] == ["REQUESTS", "TOKENS"]
+    (line,) = (" ".join(line.split()) for line in lines if line.startswith(f"{NAME} "))
+    assert line.startswith("gpt2 CREATE_COMPLETE openai-community/gpt2 on tgi realtime 1.41 ")
+    assert max(map(len, lines)) <= 140
     assert ACCOUNT_SETTINGS not in outcome.stdout
-    (found,) = (each for each in json.loads(slipway("list", "--json").stdout) if each["name"] == NAME)
-    assert found == {
+
+
+def test_list_counts_what_callers_asked_this_month(slipway: Command, api: ApiClient) -> None:
+    before = listed(slipway)
+    for _ in range(3):
+        assert api.call("POST", "/generate", BODY)[0] == 200
+    found = listed(slipway)
+    assert found["requests"] == before["requests"] + 3
+    assert found["usd"] >= 0
+    told = ("name", "status", "serves", "mode", "version", "cost", "usd_per_hour", "not_asked")
+    assert {name: found[name] for name in told} == {
         "name": NAME,
         "status": "CREATE_COMPLETE",
         "serves": "openai-community/gpt2 on tgi",
         "mode": "realtime",
         "version": installed_version(),
-        "cost": cost,
-        "usd_per_hour": 1.41,
+        "cost": "on AWS about 1.41 USD an hour for the instances that run now",
+        "usd_per_hour": 1.4084,
+        "not_asked": None,
     }
+
+
+def listed(slipway: Command) -> dict[str, Any]:
+    (found,) = (each for each in json.loads(slipway("list", "--json").stdout) if each["name"] == NAME)
+    return dict(found)
+
+
+def test_list_shows_a_deployment_whose_figures_the_caller_may_not_read(slipway: Command, cloud: LocalCloud) -> None:
+    allowed = ["cloudformation:*", "sagemaker:*", "lambda:*", "sts:*", "ec2:*"]
+    outcome = slipway("list", caller=cloud.create_user("without-metrics", [statement(allowed)]))
+    assert outcome.status == 0
+    assert "gpt2: not asked: AWS does not allow GetMetricData" in outcome.stderr
+    assert "gpt2 CREATE_COMPLETE openai-community/gpt2 on tgi realtime 1.41 - - -" in " ".join(outcome.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("--region", "us-east-1,"), "must name regions, each once, such as us-east-1,eu-west-1"),
+        (("--account", "1234"), "must name accounts of twelve digits, each once"),
+        (("--role", "arn:aws:iam::111122223333:role/x"), "is not the name of a role; give one without account"),
+    ],
+)
+def test_list_refuses_a_wrong_place_in_one_sentence(slipway: Command, wrong: tuple[str, ...], said: str) -> None:
+    outcome = slipway("list", *wrong)
+    assert (outcome.status, said in outcome.stderr) == (2, True)
+
+
+class TestDashboard:
+    def test_a_deployment_without_one_is_told_the_setting(self, slipway: Command) -> None:
+        outcome = slipway("dashboard", NAME)
+        assert (outcome.status, outcome.stdout) == (1, "")
+        assert outcome.stderr == (
+            "gpt2 has no dashboard: set operations.dashboard: true in its file and deploy it, or use "
+            "`slipway status gpt2 --watch`.\n"
+        )
+
+    def test_an_account_without_one_is_told_the_setting(self, slipway: Command) -> None:
+        outcome = slipway("dashboard")
+        assert (outcome.status, outcome.stdout) == (1, "")
+        assert outcome.stderr.startswith(
+            "The account has no dashboard of us-east-1: `npx cdk deploy slipway-account-settings"
+        )
+
+
+def names_of_users(iam: Any) -> list[str]:
+    return [each["UserName"] for page in iam.get_paginator("list_users").paginate() for each in page["Users"]]
+
+
+def most_jobs(text: str) -> int:
+    """Return the largest number of ended jobs that the page has shown."""
+    return max((int(each) for each in re.findall(r"ended +(\d+) in 15 minutes", text)), default=0)
+
+
+class TestWatch:
+    def test_the_page_answers_each_question_follows_the_service_and_ctrl_c_ends_it(
+        self, api: ApiClient, cloud: LocalCloud
+    ) -> None:
+        with Terminal("status", NAME, "--watch", "--interval", "1", environment=environment_of(cloud, api)) as shown:
+            for question in ("up?", "fast?", "full?", "jobs?", "cost?", "who?"):
+                shown.wait_for(question)
+            shown.wait_for("InService, 1 of 1 instances")
+            shown.wait_for("1.41 USD an hour")
+            before = most_jobs(shown.text)
+            assert api.call("POST", "/jobs", BODY)[0] == 202
+            shown.wait_until(lambda text: most_jobs(text) > before, "the end of a job")
+            assert shown.end_with_ctrl_c() == 0
+        assert "Traceback" not in shown.text
+
+    def test_lost_permission_is_told_and_the_page_goes_on_when_it_is_back(
+        self, api: ApiClient, cloud: LocalCloud
+    ) -> None:
+        caller, iam = cloud.create_user("watcher", [statement("*")]), cloud.client("iam", region=api.region)
+        (user,) = (each for each in names_of_users(iam) if each.startswith("watcher-"))
+        given = environment_of(cloud, api) | {
+            "AWS_ACCESS_KEY_ID": caller.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": caller.secret_access_key,
+        }
+        with Terminal("status", NAME, "--watch", "--interval", "1", environment=given) as shown:
+            shown.wait_for("who?")
+            iam.update_access_key(UserName=user, AccessKeyId=caller.access_key_id, Status="Inactive")
+            shown.wait_for("AWS does not accept the credentials")
+            shown.wait_for("Asks again in 1 s.")
+            iam.update_access_key(UserName=user, AccessKeyId=caller.access_key_id, Status="Active")
+            shown.forget()
+            shown.wait_for("who?")
+            assert shown.end_with_sigterm() == 0, "a process that the signal kills leaves the terminal as it is"
+
+    def test_json_is_one_object_a_line(self, api: ApiClient, cloud: LocalCloud) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-m", "slipway", "status", NAME, "--watch", "--json", "--interval", "1"],
+            cwd=ROOT,
+            env=os.environ | environment_of(cloud, api),
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as watching:
+            assert watching.stdout
+            first, second = (json.loads(watching.stdout.readline()) for _ in range(2))
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(PATIENCE_IN_SECONDS) == 0
+        assert second["at"] > first["at"]
+        assert (second["name"], second["not_asked"], second["cost"]["usd_per_hour"]) == (NAME, None, 1.4084)
+        assert {"requests", "model_p99_in_s", "jobs_ended", "oldest_job_in_s"} <= second["gauges"].keys()
+        assert {len(series) for series in second["gauges"].values()} == {15}
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("gpt2", "--watch"), "--watch needs a terminal: add --json for an object in each line"),
+            (("gpt2", "--interval", "5"), "--interval needs --watch"),
+            (("gpt2", "--watch", "--interval", "0"), "'0' must be 1 to 604800 seconds"),
+            (("gtp2", "--watch", "--json"), "gtp2: there is no such stack in us-east-1"),
+        ],
+    )
+    def test_what_can_not_be_watched_is_told_in_one_sentence(
+        self, slipway: Command, arguments: tuple[str, ...], said: str
+    ) -> None:
+        outcome = slipway("status", *arguments)
+        assert (outcome.status, outcome.stdout, said in outcome.stderr) == (2, "", True)

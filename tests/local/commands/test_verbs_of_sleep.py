@@ -53,6 +53,18 @@ def test_status_and_list_show_that_it_sleeps_for_nothing_and_wake_nobody(
     assert state(slipway)["component"]["state"] == "asleep"
 
 
+def test_a_month_of_a_model_that_sleeps_is_priced_without_an_instance(
+    asleep: PlacedComponent, slipway: Command
+) -> None:
+    found = json.loads(slipway("cost", NAME, "--json").stdout)
+    (instances,) = found["instances"]
+    assert (instances["type"], instances["usd_per_hour"]) == ("ml.g6.2xlarge", 1.222)
+    ways = {each["way"]: each for each in found["ways_to_idle"]}
+    assert ways["zero"]["hours"] <= ways["always-on"]["hours"]
+    assert ways["ec2"]["problem"] == "machines have no GPU"
+    assert found["wake_in_seconds"] == state(slipway)["wakes"]["usual_seconds"]
+
+
 def test_verify_wakes_it_and_finds_all_good(asleep: PlacedComponent, slipway: Command) -> None:
     before = state(slipway)["wakes"]["today"]
     outcome = slipway("verify", NAME)

@@ -14,6 +14,7 @@ from local_cloud.cloud import LocalCloud
 from support.patience import wait_for
 from support.stacks.deployed_stacks import Apis, ended
 from support.stacks.machines import machines, wait_for_state
+from support.stacks.traces import wait_for_segment
 
 NAME = "customer-keys-realtime"
 CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3}
@@ -164,6 +165,14 @@ def test_an_endpoint_that_may_not_use_the_key_answers_no_job(asynchronous: Deplo
         job = submitted(asynchronous.api, TEXT)
         asynchronous.cloud.advance(60)
         assert asynchronous.api.call("GET", f"/jobs/{job['id']}")[2]["status"] == "running"
+
+
+def test_a_machine_goes_on_with_the_trace_of_a_job(cloud: LocalCloud, apis: Apis) -> None:
+    api = apis("customer-keys-ec2")
+    job = succeeded(api, {"prompt": "Hello"})
+    name = "customer-keys-ec2 run_job"
+    (run,) = (each for each in wait_for_segment(cloud, api.region, job["trace_id"], name) if each["name"] == name)
+    assert [each["name"] for each in run["subsegments"]] == ["claim", "model", "record"]
 
 
 def test_jobs_start_a_machine_whose_disk_has_the_key(cloud: LocalCloud, apis: Apis, stacks: dict[str, Stack]) -> None:

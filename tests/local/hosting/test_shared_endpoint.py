@@ -73,8 +73,20 @@ def test_status_shows_the_packing_and_the_bill_once(clients: dict[str, ApiClient
     assert taken == dict.fromkeys(NAMES, (1, 1))
     assert "copies take 3 of 4 accelerators" in slipway("status", "endpoints/gpus").stdout
     priced = {each["name"]: each["usd_per_hour"] for each in json.loads(slipway("list", "--json").stdout)}
-    assert priced[ENDPOINT] == endpoint["usd_per_hour"] > 0
-    assert [priced[name] for name in NAMES] == [None] * len(NAMES)
+    assert round(priced[ENDPOINT], 2) == endpoint["usd_per_hour"] > 0
+    assert [priced[name] for name in NAMES] == [0] * len(NAMES)
+
+
+def test_the_hours_are_the_endpoints_and_each_model_has_its_calls(
+    clients: dict[str, ApiClient], slipway: Command
+) -> None:
+    assert clients["chat"].call("POST", "/generate", BODY)[0] == 200
+    endpoint, chat = (json.loads(slipway("cost", name, "--json").stdout) for name in ("endpoints/gpus", "chat"))
+    assert [each["type"] for each in endpoint["instances"]] == ["ml.g6.12xlarge"]
+    calls = {each["model"].rpartition("-")[0]: each["calls"] for each in endpoint["models"]}
+    assert sorted(calls) == sorted(NAMES)
+    assert calls["chat"] == chat["models"][0]["calls"] > 0
+    assert (chat["instances"], chat["ways_to_idle"], chat["shares_endpoint"]) == ([], [], True)
 
 
 def test_verify_knows_both_kinds_of_stack(clients: dict[str, ApiClient], slipway: Command) -> None:

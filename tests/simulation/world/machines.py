@@ -15,6 +15,7 @@ from inference_api.jobs.state.job import Job
 from inference_api.machines.parts import machine_rows
 from inference_api.shared import errors, runtime
 from inference_api.shared.settings import job_settings, machine_settings
+from inference_api.shared.tracing import UNTRACED, Segment
 from inference_api.worker.resident_worker import LONG_POLL, ResidentWorker
 from simulation.aws.ec2 import RUNNING, Ec2, Instance
 from simulation.runtime.faults import Faults
@@ -41,7 +42,7 @@ class Server:
     def is_ready(self) -> bool:
         return self._machine.model.is_ready
 
-    def invoke(self, body: bytes) -> Answer:
+    def invoke(self, body: bytes, segment: Segment = UNTRACED) -> Answer:
         model, machines = self._machine.model, self._machine.machines
         if self._interrupted:
             raise errors.endpoint_not_ready("interrupted", ran=False)

@@ -13,31 +13,46 @@ from slipway.changes import report as change_report
 from slipway.changes.change import Change
 from slipway.changes.gate import Acknowledgement
 from slipway.checking import check, recommend
+from slipway.cost import callers
+from slipway.fleet import cost as fleet_cost
 from slipway.fleet import plan_page
 from slipway.fleet import status as fleet_status
 from slipway.fleet.billing import Bill
 from slipway.hosting import machines
 from slipway.hosting.check import Check
 from slipway.hosting.endpoint import DeployedEndpoint
-from slipway.operations import key_values, list_deployments, status, usage, verify
+from slipway.operations import cost, key_values, status, usage, verify
 from slipway.operations.last_failure import Failure
 from slipway.refreshing.difference import Difference
+from slipway.reports import services
+from slipway.reports.figures import Figures
+from slipway.stack.alarms import AlarmOn
+from slipway.watch.callers import busiest
+from slipway.watch.snapshot import Service
 
 # The functions that build an object from literals, and the dataclasses in it.
 _BUILDERS: dict[str, tuple[Any, ...]] = {
     "catalog diff": (Difference,),
     "check": (preflight_report.Report, check._as_json),
     "check --recommend": (preflight_report.Figures, recommend._as_json, recommend._type_as_json),
+    "cost": (cost._state, cost._ways, callers._who, callers._shares),
     "diff": (Change, Acknowledgement, change_report.as_json),
     "fleet plan": (Bill, Finding, plan_page.content, plan_page._set_content, plan_page._target_content),
-    "fleet status": (fleet_status.state_of, fleet_status._stack_state, fleet_status._set_state),
+    "fleet status": (
+        fleet_status.state_of,
+        fleet_status._stack_state,
+        fleet_status._set_state,
+        fleet_cost.cost_of,
+        Figures,
+    ),
     "keys": (key_values._shown, key_values._made, key_values._revoke),
-    "list": (list_deployments._content,),
+    "list": (services.content_of, Figures),
     "status": (
-        *(Failure, status.state_of, status._queue, DeployedEndpoint.state, DeployedEndpoint.backlog),
+        *(Service.ask, Service._ask_slowly, busiest, Figures),
+        *(Failure, AlarmOn, status.state_of, status._queue, DeployedEndpoint.state, DeployedEndpoint.backlog),
         *(machines.DeployedMachines.state, machines._shown),
     ),
-    "usage": (usage._show, usage._of_callers, usage._of_keys, usage._shares),
+    "usage": (usage._show, callers._who, callers._shares),
     "verify": (Check, verify._verify),
 }
 

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from local_cloud.cloud import ACCOUNT, LocalCloud
+from support.stacks.traces import everything
 
 # Where docs/security.md says that texts of callers are. A row's body is a short answer or the words of a refusal. Its
 # data is what a caller calls a file or a batch.
 KEPT = {f"file {folder}" for folder in ("batch", "capture", "failure", "file", "input", "output")}
 KEPT |= {"row body", "row data"}
+# API Gateway tells X-Ray path and client of each request; no path of the API has room for a text.
+KEPT |= {"segment of API Gateway"}
 
 
 class Canary:
@@ -25,7 +28,8 @@ class Canary:
 
     def places(self) -> set[str]:
         """Return each place that holds a text, in words."""
-        found = [*self._logs(), *self._metrics(), *self._tags(), *self._rows(), *self._files(), *self._messages()]
+        kept = [*self._logs(), *self._metrics(), *self._tags(), *self._rows(), *self._files(), *self._segments()]
+        found = [*kept, *self._messages()]
         contents = ((place, json.dumps(content, default=str)) for place, content in found)
         return {place for place, content in contents if any(text in content for text in self._texts)}
 
@@ -84,6 +88,11 @@ class Canary:
     def _tags(self) -> Iterator[tuple[str, Any]]:
         for page in self._client("resourcegroupstaggingapi").get_paginator("get_resources").paginate():
             yield "tags", page["ResourceTagMappingList"]
+
+    def _segments(self) -> Iterator[tuple[str, Any]]:
+        for each in everything(self._cloud)["kept"]:
+            is_gateway = each.get("origin") == "AWS::ApiGateway::Stage"
+            yield "segment of API Gateway" if is_gateway else "segment", each
 
     def _rows(self) -> Iterator[tuple[str, Any]]:
         dynamodb = self._client("dynamodb")

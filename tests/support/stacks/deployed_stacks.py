@@ -67,7 +67,7 @@ def ended(api: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
     return wait_for(look, f"the end of {job}")
 
 
-def ended_batch(api: ApiClient, batch: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+def ended_batch(api: ApiClient, batch: Mapping[str, Any], headers: dict[str, str] | None = None) -> dict[str, Any]:
     """Wait until the batch has ended, and return it."""
 
     def look() -> dict[str, Any] | None:

@@ -67,6 +67,7 @@ SCOPED_NAMES = {
     ("AWS::SageMaker::InferenceComponent", "VariantName"),
 }
 NAMED_BY_STACK_ID = {
+    ("AWS::CloudWatch::Dashboard", "DashboardName"),
     ("AWS::Logs::LogGroup", "LogGroupName"),
     ("AWS::SageMaker::Endpoint", "EndpointName"),
     ("AWS::SageMaker::InferenceComponent", "EndpointName"),
@@ -92,7 +93,7 @@ def no_partition_or_region_literals(template: Template) -> list[str]:
 
 
 def no_fixed_names(template: Template) -> list[str]:
-    """Only the endpoint, its component and its log group have fixed names, which contain a part of the stack's id."""
+    """Only endpoint, component, log group and dashboard have fixed names, which contain a part of the stack's id."""
     return [
         f"{logical_id}.{key}"
         for logical_id, resource in template["Resources"].items()

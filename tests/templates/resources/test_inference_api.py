@@ -302,6 +302,17 @@ def test_tracing_is_one_switch(templates: dict[str, Template]) -> None:
     assert not any("TracingConfig" in each for each in all_of(templates["gpt2"], "Lambda::Function"))
 
 
+def test_tracing_gives_every_answer_and_line_the_traces_id(templates: dict[str, Template]) -> None:
+    traced = templates["traced"]
+    for answer in all_of(traced, "ApiGateway::GatewayResponse"):
+        assert answer["ResponseParameters"]["gatewayresponse.header.x-trace-id"] == "context.xrayTraceId"
+    logged = json.loads(properties(traced, "ApiGateway::Stage")["AccessLogSetting"]["Format"])
+    assert logged["trace"] == "$context.xrayTraceId"
+    assert {each["Environment"]["Variables"]["TRACING"] for each in all_of(traced, "Lambda::Function")} == {"on"}
+    untraced = json.dumps(templates["gpt2"])
+    assert [each for each in ("TRACING", "xrayTraceId", "xray:") if each in untraced] == []
+
+
 def test_no_function_reserves_concurrency_unless_the_deployment_asks_for_it(templates: dict[str, Template]) -> None:
     kinds = {name: all_of(template, "Lambda::Function") for name, template in templates.items()}
     reserved = {name for name, each in kinds.items() if any("ReservedConcurrentExecutions" in one for one in each)}

@@ -268,14 +268,14 @@ def test_alarms_on_dead_letters_watch_the_queue_that_holds_them(templates: dict[
 
 
 @pytest.mark.parametrize("name", ["scaled", "async"])
-def test_every_alarm_notifies_the_topic_but_those_that_roll_back_or_scale(
+def test_every_alarm_notifies_the_topic_but_those_that_roll_back_scale_or_are_signs(
     templates: dict[str, Template], name: str
 ) -> None:
     told = {
         logical_name: resource["Properties"].get("AlarmActions")
         for logical_name, resource in templates[name]["Resources"].items()
         if resource["Type"] == "AWS::CloudWatch::Alarm"
-        and not logical_name.startswith(("EndpointRollbackAlarms", "EndpointScaling"))
+        and not logical_name.startswith(("EndpointRollbackAlarms", "EndpointScaling", "OutageSigns"))
     }
     assert len(told) > 10
     assert {logical_name: actions for logical_name, actions in told.items() if actions != [TOPIC]} == {}

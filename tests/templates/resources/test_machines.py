@@ -183,6 +183,7 @@ def test_machines_are_created_last_and_deleted_first(machine_templates: list[Tem
     for template in machine_templates:
         of_machines = {"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance"}
         of_machines |= {"AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle"}
+        of_machines |= {"AWS::CloudWatch::Dashboard"}  # names the machines
         others = {name for name, each in template["Resources"].items() if each["Type"] not in of_machines}
         for instance in resources(template, "EC2::Instance"):
             assert others <= set(instance["DependsOn"])

@@ -14,7 +14,7 @@ OWN: dict[str, Any] = {"vpc_id": VPC, "subnet_ids": SUBNETS}
 WEIGHTS: dict[str, Any] = {"model": {"weights": "s3://a-bucket/qwen3-4b/"}}
 ASLEEP: dict[str, Any] = {"hosting": {"idle": "zero"}}
 ASYNC: dict[str, Any] = {"hosting": {"mode": "async", "instance_count": {"min": 0, "max": 2}}}
-WITHOUT_JOBS: dict[str, Any] = {"jobs": {"enabled": False}, "api": {"tracing": True}}
+WITHOUT_JOBS: dict[str, Any] = {"jobs": {"enabled": False}, "operations": {"tracing": True}}
 MACHINES: dict[str, Any] = {
     "model": {"id": "openai-community/gpt2"},
     "serving": {"engine": "transformers"},
@@ -56,7 +56,7 @@ def test_nothing_leads_out_of_a_vpc_that_the_stack_makes(templates: dict[str, Te
         (WEIGHTS | ASLEEP, {"sagemaker.runtime", "sagemaker.api", "sqs", "events"}),
         (WEIGHTS | ASYNC, {"sagemaker.runtime", "sagemaker.api", "events"}),
         (
-            WEIGHTS | {"jobs": {"enabled": False}, "api": {"tracing": True}},
+            WEIGHTS | {"jobs": {"enabled": False}, "operations": {"tracing": True}},
             {"sagemaker.runtime", "sagemaker.api", "xray"},
         ),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from local_cloud.assembly import read_stacks, synthesize
 from support.deployments.shared_project import on_gpus, write_project
+from support.templates.dashboards import body_of, strangers
 from support.templates.template_parts import Template, all_of, properties, resources, variant
 
 NAME = {"Fn::ImportValue": "slipway-endpoint-gpus"}
@@ -24,7 +25,7 @@ ENDPOINT = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
     deployments = {
         "chat": on_gpus(copies={"min": 1, "max": 3}),
-        "code": on_gpus(idle="zero"),
+        "code": on_gpus(idle="zero") | {"operations": {"dashboard": True}},
         "alone": on_gpus(1),
         "legal": on_gpus(1) | {"model": {"id": "Qwen/Qwen3-0.6B", "adapters": {"legal": "s3://bucket/legal/"}}},
     }
@@ -38,6 +39,15 @@ def test_an_endpoint_of_a_named_region_keeps_its_acknowledgement(tmp_path: Path)
     files = [str(tmp_path / "project" / "deployments" / "chat.yaml")]
     found = [each.name for each in read_stacks(synthesize(["slipway-endpoint-gpus", *files]))]  # cdk-nag judges it
     assert "slipway-endpoint-gpus" in found
+
+
+def test_a_dashboard_shows_the_component_and_no_price_of_shared_instances(made: dict[str, Template]) -> None:
+    body = body_of(made["code"])
+    text = json.dumps(body)
+    assert strangers(body, made["code"]) == []
+    assert "no price of this one is known" in text
+    assert "/aws/sagemaker/InferenceComponents" in text
+    assert "/aws/sagemaker/Endpoints" not in text
 
 
 def environment(template: Template) -> list[dict[str, Any]]:

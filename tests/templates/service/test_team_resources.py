@@ -62,6 +62,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Template]:
             "log_key": team.key,
             "log_bucket": team.logs,
             "alarm_topic": team.topic,
+            "paging_topic": team.topic,
             "permissions_boundary": team.boundary,
             "domain": team.domain,
         }
@@ -215,12 +216,48 @@ def test_objects_of_another_region_are_refused(tmp_path: Path) -> None:
     stack = cdk.Stack(an_app(tmp_path), "Services", env=cdk.Environment(account="111122223333", region="eu-west-1"))
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-east-1:111122223333:key/1")
     topic = sns.Topic.from_topic_arn(stack, "Topic", TOPIC)
+    given: dict[str, Any] = {"data_key": key, "log_key": key, "alarm_topic": topic, "paging_topic": topic}
     with pytest.raises(DeploymentError) as refused:
-        LlmService(stack, "Chat", deployment=asynchronous(), data_key=key, log_key=key, alarm_topic=topic)
+        LlmService(stack, "Chat", deployment=asynchronous(), **given)
     assert refused.value.problems == [
         f"{name}: is in us-east-1, but the stack is in eu-west-1; pass one of the stack's region."
-        for name in ("data_key", "log_key", "alarm_topic")
+        for name in ("data_key", "log_key", "alarm_topic", "paging_topic")
     ]
+
+
+def test_a_budget_tells_the_topic_of_the_file_or_of_the_team(tmp_path: Path) -> None:
+    def fill(app: cdk.App) -> None:
+        topic = sns.Topic.from_topic_arn(cdk.Stack(app, "Elsewhere"), "Topic", TOPIC)
+        budget = {"operations": {"monthly_budget_in_usd": 900}}
+        LlmService(cdk.Stack(app, "of-team"), "Default", deployment=asynchronous(**budget), alarm_topic=topic)
+        LlmService(cdk.Stack(app, "of-file"), "Default", deployment=asynchronous(**budget, alarms={"topic_arn": TOPIC}))
+
+    made = synthesized(tmp_path, fill)
+    for name in ("of-team", "of-file"):
+        budget = only(made[name], "Budgets::Budget")
+        assert budget["Properties"]["Budget"] == {
+            "BudgetLimit": {"Amount": 900, "Unit": "USD"},
+            "BudgetType": "COST",
+            "CostFilters": {
+                "TagKeyValue": [{"Fn::Join": ["", ["user:slipway:deployment$", {"Ref": "AWS::StackName"}]]}]
+            },
+            "TimeUnit": "MONTHLY",
+        }
+        told = budget["Properties"]["NotificationsWithSubscribers"]
+        assert [(each["Notification"]["NotificationType"], each["Notification"]["Threshold"]) for each in told] == [
+            ("ACTUAL", 80),
+            ("ACTUAL", 100),
+            ("FORECASTED", 100),
+        ]
+        assert {each["Address"] for one in told for each in one["Subscribers"]} == {TOPIC}
+
+
+def test_a_budget_that_tells_nobody_is_refused(tmp_path: Path) -> None:
+    deployment = asynchronous(operations={"monthly_budget_in_usd": 900})
+    with pytest.raises(
+        DeploymentError, match=r"tells nobody without a topic; set alarms\.topic_arn, or pass alarm_topic"
+    ):
+        LlmService(cdk.Stack(an_app(tmp_path), "Services"), "Chat", deployment=deployment)
 
 
 def test_an_alias_is_not_taken_for_its_key(tmp_path: Path) -> None:

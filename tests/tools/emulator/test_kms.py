@@ -73,9 +73,9 @@ Call = Callable[[Any, dict[str, str]], Any]
 
 def _upload_in_parts(s3: Any, ids: dict[str, str]) -> None:
     where = {"Bucket": ids["Bucket"], "Key": "parts"}
-    upload = s3.create_multipart_upload(**where)["UploadId"]
-    part = s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=b"x")
-    parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+    upload = s3.create_multipart_upload(**where, ChecksumAlgorithm="CRC32")["UploadId"]
+    part = s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=b"x", ChecksumAlgorithm="CRC32")
+    parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"], "ChecksumCRC32": part["ChecksumCRC32"]}]}
     s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload=parts)
 
 

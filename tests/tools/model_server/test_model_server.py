@@ -351,6 +351,7 @@ def test_a_request_above_the_limit_is_refused(environment: dict[str, str], statu
     [
         ({**TGI, "HF_MODEL_ID": ""}, b"no model: HF_MODEL_ID must be set"),
         ({**TGI, "HF_MODEL_ID": "/opt/ml/model"}, b"or /opt/ml/model must hold one"),
+        ({**TGI, "HF_MODEL_ID": "openai/no such model"}, b"is no id of a repository on the Hub"),
         ({**VLLM, "SM_VLLM_MODEL": ""}, b"no model: SM_VLLM_MODEL must be set"),
         ({**TGI, "MAX_INPUT_LENGTH": "2048"}, b"`max_input_length` must be < `max_total_tokens`"),
         ({**LMI, "SLIPWAY_LOCAL_SECONDS_PER_TOKEN": "soon"}, b"SLIPWAY_LOCAL_SECONDS_PER_TOKEN"),

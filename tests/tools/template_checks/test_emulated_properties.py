@@ -18,6 +18,7 @@ from support.deployments.known_deployments import ACCOUNT_SETTINGS
 from support.stacks import small_stacks
 from support.stacks.asynchronous_endpoints import model_resources
 from support.stacks.boundaries import make_boundary
+from support.stacks.budget_topic import make_topic
 from support.stacks.component_endpoints import adapter, alarm, component, endpoint_resources, scalable_target
 from support.stacks.deployed_stacks import edited, ended, update
 from support.stacks.small_stacks import create, resource
@@ -52,6 +53,7 @@ def reads(
     """The properties that are read while stacks, which together use every property, are created, updated and used."""
     deploy(cloud, stacks[ACCOUNT_SETTINGS])
     make_boundary(cloud)
+    make_topic(cloud)
     s3 = cloud.client("s3", region=REGION)
     s3.create_bucket(Bucket="example-weights")  # of `private-network`
     s3.put_object(Bucket="example-weights", Key="models/qwen3-0.6b/config.json", Body=b"{}")

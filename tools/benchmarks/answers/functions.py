@@ -16,6 +16,13 @@ STARTS_PER_ROUND = work(6)  # one start is too short to measure
 OVERHEAD = "tools.benchmarks.answers.stream_overhead"
 COLD_CLIENT = 'import boto3; boto3.client("sagemaker-runtime")'
 COLD_HANDLER = "from inference_api.handlers import generate; generate.routes.streaming_endpoint()"
+# A call that is traced sends its first segment in a cold start, too.
+COLD_CALL = f"{COLD_HANDLER}; generate.MeteredCall(None, None).segment.end()"
+TRACED = {
+    "TRACING": "on",
+    "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:9",  # nobody listens; a datagram that is lost takes as long
+    "_X_AMZN_TRACE_ID": "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1",
+}
 CPU_PER_TOKEN_IN_MS = 0.2
 # What a response may take more than the chat that it becomes.
 MORE_CPU_PER_TOKEN_IN_MS = 0.1
@@ -35,6 +42,8 @@ def figures(rounds: int) -> Iterator[Figure]:
     own = variables_of(stack)
     taken = alternate(lambda: _cold(COLD_CLIENT, own), lambda: _cold(COLD_HANDLER, own), rounds, STARTS_PER_ROUND)
     yield judge("cold handler / import boto3 and a client", taken, 1.15)
+    taken = alternate(lambda: _cold(COLD_CALL, own), lambda: _cold(COLD_CALL, own | TRACED), rounds, STARTS_PER_ROUND)
+    yield judge("cold handler, traced / not traced", taken, 1.05)
     yield from _streams(rounds, own)
     yield from _warm(rounds, own)
     size = min(len(asset.read()) for asset in stack.assets) / 1024
@@ -91,9 +100,14 @@ def printed(program: str, *arguments: str, variables: Mapping[str, str]) -> str:
 
 def _warm(rounds: int, own: dict[str, str]) -> Iterator[Figure]:
     with endpoint(own) as variables:
-        measured = json.loads(printed("tools.benchmarks.answers.warm_calls", str(rounds), variables=variables))
+        measured, traced = (
+            json.loads(printed("tools.benchmarks.answers.warm_calls", str(rounds), variables=each))
+            for each in (variables, {**variables, **TRACED})
+        )
     taken = [Round(*each) for each in measured["rounds"]]
     (raw_median, median), (raw_late, late) = measured["p50"], measured["p99"]
     note = f" ({raw_median:.2f} -> {median:.2f} ms)"
     yield judge("warm handler / boto3 call to the same endpoint, p50", taken, 1.25, note)
     yield Figure("the same, p99", "shown", f"{late / raw_late:.2f} ({raw_late:.2f} -> {late:.2f} ms)")
+    raw_median, median = traced["p50"]
+    yield Figure("the same, traced, p50", "shown", f"{median / raw_median:.2f} ({raw_median:.2f} -> {median:.2f} ms)")

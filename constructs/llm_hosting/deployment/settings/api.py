@@ -178,7 +178,7 @@ class Api(Section):
         description="API Gateway writes one log line per request, without prompts; needs the stack "
         "`slipway-account-settings` once in each account and region. With `logs.requests: none` it writes none.",
     )
-    tracing: bool = Field(False, description="Trace the API and its functions with AWS X-Ray.")
+    tracing: bool = Field(False, description="The old name of `operations.tracing`, which will go.")
     memory_in_mb: int = Field(512, ge=256, le=10240, description="Memory of each function; CPU grows with it.")
     reserved_concurrency: dict[FunctionName, Annotated[int, Field(ge=1, le=10_000)]] = Field(
         default_factory=dict,

@@ -1,10 +1,10 @@
-"""The settings of alarms, logs and checks."""
+"""The settings of alarms, operations, logs and checks."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .section import Section, TopicArn
+from .section import RunbookUrl, Section, TopicArn
 
 # A selection of the values that CloudWatch Logs takes.
 LogRetentionInDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 180, 365, 731, 1827, 3653]
@@ -14,6 +14,14 @@ class Alarms(Section):
     """Alarms on endpoint and jobs; failures and latency roll a bad update back, callers' mistakes do not."""
 
     topic_arn: TopicArn | None = Field(None, description="SNS topic to notify; null = none.")
+    paging_topic_arn: TopicArn | None = Field(
+        None,
+        description="SNS topic to notify only if callers get no answers: makes one more alarm, Down, and those that it "
+        "follows, for about a dollar a month; null = none.",
+    )
+    runbook_url: RunbookUrl | None = Field(
+        None, description="Page of your own that alarms link to, with our anchors; null = `docs/runbook.md`."
+    )
     error_rate: float = Field(
         0.05,
         gt=0,
@@ -52,6 +60,28 @@ class Alarms(Section):
     )
 
 
+class Operations(Section):
+    """What shows and limits a service that runs."""
+
+    dashboard: bool = Field(
+        False,
+        description="Make a CloudWatch dashboard of the service (3 USD a month after an account's first three), and "
+        "emit the metrics that only it needs (0.30 USD each).",
+    )
+    monthly_budget_in_usd: float | None = Field(
+        None,
+        ge=1,
+        le=1e9,
+        description="Budget of a month in AWS Budgets, for all that has the tag `slipway:deployment`. Tells the topic "
+        "of the alarms at 80 % and 100 %, and if 100 % are forecast; needs `alarms.topic_arn`; null = none.",
+    )
+    tracing: bool = Field(
+        False,
+        description="Trace each request in AWS X-Ray: API Gateway, the functions, the call of the model, jobs to their "
+        "end. X-Ray bills 5 USD for a million traces, after 100,000 a month that are free.",
+    )
+
+
 class Logs(Section):
     """The log groups of endpoint, functions and API."""
 
@@ -60,7 +90,7 @@ class Logs(Section):
         "metadata",
         description="What the logs tell of a request. `metadata`: a line with ids, caller, address, status, sizes and "
         "times, never texts. `none`: no access log, and the functions write only metrics and failures, without "
-        "caller, address and sizes; `api.tracing` traces requests all the same.",
+        "caller, address and sizes; `operations.tracing` traces requests all the same.",
     )
 
 

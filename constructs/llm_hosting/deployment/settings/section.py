@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 InstanceTypeName = Annotated[str, Field(min_length=1, max_length=64)]
 KmsKeyArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$")]
 TopicArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$")]
+RunbookUrl = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=500)]
 Region = Annotated[str, Field(pattern=r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$")]
 CapacityArn = Annotated[
     str, Field(pattern=r"^arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:[a-z0-9-]{1,14}/.+$", max_length=258)

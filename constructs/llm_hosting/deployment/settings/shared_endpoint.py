@@ -6,7 +6,17 @@ from pydantic import Field
 
 from ... import ENDPOINT_PREFIX
 from .governance import Governance
-from .section import CapacityArn, CountRange, HostImage, InstanceTypeName, KmsKeyArn, Region, Section, TopicArn
+from .section import (
+    CapacityArn,
+    CountRange,
+    HostImage,
+    InstanceTypeName,
+    KmsKeyArn,
+    Region,
+    RunbookUrl,
+    Section,
+    TopicArn,
+)
 
 FOLDER = "endpoints"
 # What an endpoint file decides for every deployment on it.
@@ -34,6 +44,9 @@ class EndpointAlarms(Section):
     """Alarms on the endpoint as a whole; those on a model are in its deployment file."""
 
     topic_arn: TopicArn | None = Field(None, description="SNS topic to notify; null = none.")
+    runbook_url: RunbookUrl | None = Field(
+        None, description="Page of your own that alarms link to, with our anchors; null = `docs/runbook.md`."
+    )
 
 
 class SharedEndpoint(Section):

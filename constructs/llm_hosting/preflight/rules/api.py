@@ -36,6 +36,13 @@ def open_to_the_internet(resolution: Resolution) -> Iterator[Finding]:
 
 
 @warning
+def tracing_is_an_operation(resolution: Resolution) -> Iterator[Finding]:
+    """`operations.tracing` traces requests; its old name will go with a release that breaks promises."""
+    if resolution.deployment.api.tracing:
+        yield Finding("api.tracing", "is the old name of operations.tracing", "write operations.tracing: true")
+
+
+@warning
 def openai_without_chat(resolution: Resolution) -> Iterator[Finding]:
     """OpenAI clients mostly send messages, and Slipway does not guess how a model wants messages to be written."""
     if resolution.openai_routes == ("completions",):
@@ -224,6 +231,7 @@ def regions_of_arns(deployment: Deployment) -> dict[str, str]:
     """Return the region of each ARN of the deployment, by field."""
     arns = {
         "alarms.topic_arn": deployment.alarms.topic_arn,
+        "alarms.paging_topic_arn": deployment.alarms.paging_topic_arn,
         "model.weights_kms_key_arn": deployment.model.weights_kms_key_arn,
         "hosting.volume_kms_key_arn": deployment.hosting.volume_kms_key_arn,
         "security.kms_key_arn": deployment.security.kms_key_arn,

@@ -6,7 +6,7 @@ from typing import Any
 
 from inference_api.http.answer import Answer
 from inference_api.jobs.state import transitions
-from inference_api.jobs.state.job import EXPIRED, FAILED, SHOWN, Job, Output, timestamp
+from inference_api.jobs.state.job import CANCELLED, EXPIRED, FAILED, SHOWN, SUCCEEDED, Job, Output, timestamp
 from inference_api.jobs.state.table import JobTable
 from inference_api.keys.key_usage import KeyUsage
 from inference_api.keys.usage_row import KeyCharge, Update
@@ -16,8 +16,11 @@ from inference_api.shared.conditional_writes import PASSING_ERRORS
 from inference_api.shared.errors import InvocationError
 from inference_api.shared.job_times import JobTimes
 from inference_api.shared.log import log
-from inference_api.shared.metrics import emit
+from inference_api.shared.metrics import emit, emit_for_dashboard
 from inference_api.shared.runtime import Runtime
+from inference_api.shared.tracing import continued, subsegment
+
+_METRICS = {SUCCEEDED: "JobsSucceeded", FAILED: "JobsFailed", EXPIRED: "JobsExpired", CANCELLED: "JobsCancelled"}
 
 
 class Completion:
@@ -130,11 +133,15 @@ class Completion:
 
         job, changed = self._table.change(job, decide_and_look, lambda row: self._account(row, answer))
         if changed and was_open and not job.is_open:
-            self._count(job, by_sweeper)
-            job = self.announce(job)
+            told: dict[str, Any] = {"status": SHOWN[job.state], "attempts": job.attempts, "by_sweeper": by_sweeper}
+            with continued(job.trace), subsegment("end job", job=job.id, code=job.error_code, **told):
+                self._count(job, answer, by_sweeper)
+                if by_sweeper:
+                    log({"job": job.id, "status": SHOWN[job.state], "code": job.error_code})
+                job = self.announce(job)
         return job, changed
 
-    def _count(self, job: Job, by_sweeper: bool) -> None:
+    def _count(self, job: Job, answer: Answer | None, by_sweeper: bool) -> None:
         assert job.ended_at is not None
         values = {
             "JobsEnded": 1,
@@ -143,19 +150,19 @@ class Completion:
             "JobSeconds": round(job.ended_at - job.accepted_at, 3),
         }
         emit(self._deployment, job.ended_at, values | ({"JobsEndedBySweeper": 1} if by_sweeper else {}))
+        prompt, completion = _taken(job, answer)
+        counted = {"TokensIn": prompt, "TokensOut": completion}
+        ended: dict[str, float] = {_METRICS[job.state]: 1}
+        emit_for_dashboard(
+            job.ended_at, ended | {name: count for name, count in counted.items() if count}, caller=job.owner
+        )
 
     def _account(self, job: Job, answer: Answer | None) -> list[Update]:
         """Return the updates that replace an ended job's charge by the tokens it took; none if nothing is counted."""
         if self._usage is None or not job.tokens_in:
             return []
-        prompt, completion = (job.tokens_in if job.attempts and not job.refused else 0), 0
-        if job.output:
-            said = tokens_of(answer.body) if answer else None
-            prompt = said[0] if said and said[0] is not None else job.tokens_in
-            by_length = tokens_by_length(job.output.size) if job.tokens_out else 0  # vectors are no tokens
-            completion = said[1] if said else by_length
         charge = KeyCharge(job.owner, job.accepted_at, job.tokens_in, job.tokens_out)
-        return self._usage.settlements(charge, prompt, completion, failed=job.state in (FAILED, EXPIRED))
+        return self._usage.settlements(charge, *_taken(job, answer), failed=job.state in (FAILED, EXPIRED))
 
     def _put_error(self, job: Job, attempt: int, failure: InvocationError) -> None:
         """Store the error of an attempt. At the job's end it gets the time to live of the row."""
@@ -163,3 +170,13 @@ class Completion:
             field = {"field": failure.field} if failure.field else {}
             error = {"code": failure.code, "message": failure.message} | field
             self._table.put_error(job, attempt, error, self._times.kept_until(job.deadline, job.keep_until))
+
+
+def _taken(job: Job, answer: Answer | None) -> tuple[int, int]:
+    """Return the tokens of prompt and answer that an ended job took."""
+    prompt = job.tokens_in if job.attempts and not job.refused else 0
+    if job.output is None:
+        return prompt, 0
+    said = tokens_of(answer.body) if answer else None
+    by_length = tokens_by_length(job.output.size) if job.tokens_out else 0  # vectors are no tokens
+    return (said[0] if said and said[0] is not None else job.tokens_in), (said[1] if said else by_length)

@@ -17,7 +17,7 @@ FORMAT = 1
 DUE_SHARDS = 8
 
 _FLAGS = ("refused", "holds_slot", "announced")
-_TEXTS = ("id", "owner", "state", "writer", "output_key", "failure_key", "error_code")
+_TEXTS = ("id", "owner", "state", "writer", "output_key", "failure_key", "error_code", "trace")
 _NUMBERS = ("accepted_at", "deadline", "sent_at", "claimed_at", "lease_until", "ended_at")
 _COUNTS = ("version", "attempts", "marked", "error_attempt", "expires_at", "keep_until", "tokens_in", "tokens_out")
 _DEFAULTS = {each.name: each.default for each in fields(Job)}

@@ -48,7 +48,8 @@ class Job:
     attempt. refused: whether the model refuses the request. holds_slot: whether the job counts against its owner's open
     jobs. announced: whether the event of its end was sent. expires_at: when DynamoDB may delete the row. keep_until:
     the row stays at least until then. tokens_in, tokens_out: the charge of its owner's key until the end; 0 if nothing
-    is counted.
+    is counted. trace: X-Ray's header, with which others go on with the trace of the job's request; empty if nothing is
+    traced.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Job:
     keep_until: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    trace: str = ""
 
     @property
     def is_open(self) -> bool:

@@ -165,3 +165,10 @@ def test_a_stack_has_the_description_of_its_template_also_by_a_change_set(bare_c
         waiter.wait(StackName="described", WaiterConfig={"Delay": 1})
         (stack,) = cloudformation.describe_stacks(StackName="described")["Stacks"]
         assert stack["Description"] == described
+
+
+def test_a_stack_is_as_old_as_the_clouds_clock_says(bare_cloud: LocalCloud) -> None:
+    bare_cloud.advance(7200)
+    create(bare_cloud, "young", {"Log": resource("Logs::LogGroup", {})})
+    (stack,) = bare_cloud.client("cloudformation", region=REGION).describe_stacks(StackName="young")["Stacks"]
+    assert stack["CreationTime"].timestamp() == pytest.approx(bare_cloud.now(), abs=600)

@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_cloud.cloud import LocalCloud
-from support.stacks.small_stacks import REGION, create, delete, resource
+from support.stacks.small_stacks import REGION, create, delete, resource, statement
 
 TABLE = {
     "BillingMode": "PAY_PER_REQUEST",
@@ -44,3 +44,16 @@ def test_a_repeated_transaction_is_compared_as_it_was_sent(bare_cloud: LocalClou
     assert (put("1.120"), put("1.120")) == (200, 200)
     with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
         put("1.130")
+
+
+def test_a_policy_may_allow_the_items_of_some_keys_only(bare_cloud: LocalCloud) -> None:
+    name = create(bare_cloud, "keyed", {"Table": resource("DynamoDB::Table", TABLE)})["Table"]
+    condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["machine#*"]}}
+    reader = bare_cloud.create_user("reader", [statement("dynamodb:*Item", Condition=condition)])
+    dynamodb = bare_cloud.client("dynamodb", region=REGION, credentials=reader)
+    dynamodb.put_item(TableName=name, Item={"pk": {"S": "machine#0"}})
+    assert dynamodb.get_item(TableName=name, Key={"pk": {"S": "machine#0"}})["Item"]
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.get_item(TableName=name, Key={"pk": {"S": "job"}})
+    with pytest.raises(ClientError, match="AccessDenied"):
+        dynamodb.put_item(TableName=name, Item={"pk": {"S": "job"}})

@@ -1,4 +1,4 @@
-"""S3 reports a missing object only to callers who may list the bucket, and reads ranges of versions."""
+"""S3 reports a missing object only to callers who may list the bucket, reads ranges of versions, and checks parts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,3 +54,17 @@ def test_a_part_of_a_version_is_read_as_one_of_the_current_object(bare_cloud: Lo
         416,
         "InvalidRange",
     )
+
+
+def test_a_part_may_have_a_checksum_only_if_its_upload_announced_the_kind(bare_cloud: LocalCloud, bucket: str) -> None:
+    s3 = bare_cloud.client("s3", region=REGION)
+
+    def send(checksum: dict[str, str], **announced: str) -> str:
+        upload = s3.create_multipart_upload(Bucket=bucket, Key="parts", **announced)["UploadId"]
+        part = {"Bucket": bucket, "Key": "parts", "UploadId": upload, "PartNumber": 1, "Body": b"x"}
+        return str(s3.upload_part(**part, **checksum)["ETag"])
+
+    crc = {"ChecksumCRC32": "jNwWgw=="}
+    with pytest.raises(ClientError, match="expected checksum Type: null, actual checksum Type: crc32"):
+        send(crc)
+    assert send(crc, ChecksumAlgorithm="CRC32")

@@ -1,5 +1,6 @@
 """The tender's view of the work, and EC2's pages."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -89,6 +90,17 @@ def test_a_machine_that_cannot_be_stopped_keeps_no_other_from_its_start(capsys: 
     tender_of(table, queue, rows, ec2_instances, starter).tend()
     assert asked == ["i-0"]
     assert '"MachinesUnwell": 1' in capsys.readouterr().out
+
+
+def test_a_dashboard_is_told_each_minute_how_many_machines_bill(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DASHBOARD_OF", "gpt2-ec2")
+    running = SLEEPING._replace(id="i-1", number=1, state=RUNNING, launched_at=NOW - 60)
+    nothing: Any = SimpleNamespace(due=lambda *_: iter([]), count_waiting=lambda: 0, each=lambda: iter([]))
+    tender_of(nothing, nothing, nothing, SimpleNamespace(describe=lambda: [SLEEPING, running]), nothing).tend()
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["MachinesAwake"] for each in told if "MachinesAwake" in each] == [1]
 
 
 def test_instances_come_in_pages_and_only_those_of_the_stack_are_asked_for() -> None:

@@ -89,11 +89,14 @@ BROKEN_AND_KEPT: list[tuple[str, str, Changes, Changes]] = [
         )
         for value in ("1.5", "nan")
     ),
-    (
-        "alarm-topic-is-of-the-region",
-        "targets.0.parameters.AlarmTopicArn",
-        {"parameters": {"AlarmTopicArn": f"arn:aws:sns:us-east-1:{FIRST}:alarms"}},
-        targets(group(parameters={"AlarmTopicArn": f"arn:aws:sns:us-east-1:{FIRST}:alarms"})),
+    *(
+        (
+            "alarm-topic-is-of-the-region",
+            f"targets.0.parameters.{topic}",
+            {"parameters": {topic: f"arn:aws:sns:us-east-1:{FIRST}:alarms"}},
+            targets(group(parameters={topic: f"arn:aws:sns:us-east-1:{FIRST}:alarms"})),
+        )
+        for topic in ("AlarmTopicArn", "PagingTopicArn")
     ),
     (
         "settings-have-an-effect",

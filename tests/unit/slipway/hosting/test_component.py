@@ -131,7 +131,7 @@ class Aws:
         return {"Count": 0}
 
     def describe_alarms(self, **request: Any) -> Any:
-        return {"MetricAlarms": []}
+        return {"MetricAlarms": [], "CompositeAlarms": []}
 
     def get_resources(self, TagFilters: Any) -> Any:
         return {"ResourceTagMappingList": []}

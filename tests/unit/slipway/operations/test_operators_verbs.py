@@ -16,6 +16,7 @@ from slipway.operations.call import CallOptions, show_job
 from slipway.operations.last_failure import cause_of, last_failure
 from slipway.operations.status import show
 from slipway.operations.verify import checks_of
+from slipway.reports import places
 from slipway.stack.api import ApiAnswer
 from slipway.stack.container_log import telling
 from slipway.stack.deployed_stack import DeployedStack, asking_aws
@@ -36,9 +37,13 @@ class Aws:
         self.endpoint = {"EndpointConfigName": "Config-1A", "EndpointStatus": "InService"} | (endpoint or {})
         self.events: list[dict[str, Any]] = []
         self.parameters: dict[str, str] = {}
+        self.description = ""  # of each alarm
         self.label: dict[str, Any] | None = StackLabel("gpt2", "realtime").as_metadata()
         self.outputs = {"ApiUrl": "https://a1b2.execute-api.eu-west-1.amazonaws.com/v1/"}
-        self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com")
+        self.meta = SimpleNamespace(endpoint_url="https://apigateway.eu-west-1.amazonaws.com", region_name="eu-west-1")
+
+    def get_caller_identity(self) -> Any:
+        return {"Account": "111122223333", "Arn": "arn:aws:iam::111122223333:user/me"}
 
     def describe_stacks(self) -> Any:
         return {"Stacks": [self.stack.described]}
@@ -76,9 +81,13 @@ class Aws:
             raise ClientError({"Error": {"Code": "ValidationException", "Message": "Could not find endpoint"}}, "?")
         return self.endpoint
 
-    def describe_alarms(self, AlarmNames: list[str], StateValue: str) -> Any:
+    def describe_alarms(self, AlarmNames: list[str], AlarmTypes: list[str], StateValue: str) -> Any:
         assert len(AlarmNames) <= 100
-        return {"MetricAlarms": [{"AlarmName": name} for name in AlarmNames if name.startswith("loud")]}
+        assert set(AlarmTypes) == {"CompositeAlarm", "MetricAlarm"}, "composite alarms are left out by default"
+        on = [
+            {"AlarmName": name, "AlarmDescription": self.description} for name in AlarmNames if name.startswith("loud")
+        ]
+        return {"MetricAlarms": on, "CompositeAlarms": []}
 
     def describe_stack_events(self, StackName: str) -> Any:
         return {"StackEvents": self.events}
@@ -172,11 +181,12 @@ def test_a_stack_that_does_not_tell_its_mode_is_named_and_never_guessed(
     )
     assert asking_aws(lambda: show(aws.stack, as_json=False)) == 2
     assert capsys.readouterr().err == f"{sentence}\n"
-    monkeypatch.setattr(list_deployments, "clients_in", lambda region: lambda service: aws)
-    assert list_deployments.run(None, as_json=False) == 0
+    for module in (list_deployments, places):
+        monkeypatch.setattr(module, "clients_in", lambda *_: lambda service: aws)
+    assert list_deployments.run((), (), None, as_json=False) == 0
     told = capsys.readouterr()
     assert told.err == f"{sentence}\n"
-    assert told.out.splitlines()[1].split() == ["chat", "CREATE_COMPLETE", "gpt2", "on", "tgi", "-", "-"]
+    assert told.out.splitlines()[1].split() == ["chat", "CREATE_COMPLETE", "gpt2", "on", "tgi", *"-----"]
 
 
 def test_the_alarm_on_idle_instances_is_no_problem_of_a_deployment() -> None:
@@ -191,6 +201,32 @@ def test_alarms_are_asked_for_a_hundred_at_a_time() -> None:
     quiet = [f"quiet-{number}" for number in range(150)]
     assert looked(Aws(alarms=quiet))["alarms"] == (True, "150, none has gone off")
     assert looked(Aws(alarms=[*quiet, "loud-1"]))["alarms"] == (False, "loud-1 went off")
+
+
+def test_an_alarm_that_went_off_leads_to_its_paragraph(capsys: pytest.CaptureFixture[str]) -> None:
+    aws = Aws(alarms=["loud-1"])
+    aws.description = "The oldest job waited more than 60 s. What to do: docs/runbook.md#waiting"
+    check = next(each for each in checks_of(aws.stack, timeout=0) if each.name == "alarms")
+    assert check.fix == "docs/runbook.md#waiting"
+    show(aws.stack, as_json=False)
+    assert (
+        "alarms      loud-1 went off: The oldest job waited more than 60 s\n            -> docs/runbook.md#waiting\n"
+        in capsys.readouterr().out
+    )
+    show(aws.stack, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["alarms_on"] == ["loud-1"]
+    assert found["alarms"] == [
+        {"name": "loud-1", "meaning": "The oldest job waited more than 60 s", "runbook": "docs/runbook.md#waiting"}
+    ]
+
+
+def test_an_alarm_of_an_older_release_has_no_paragraph(capsys: pytest.CaptureFixture[str]) -> None:
+    aws = Aws(alarms=["loud-1"])
+    check = next(each for each in checks_of(aws.stack, timeout=0) if each.name == "alarms")
+    assert check.fix == "aws cloudwatch describe-alarm-history --alarm-name <one of them>"
+    show(aws.stack, as_json=False)
+    assert "alarms      loud-1 went off\n" in capsys.readouterr().out
 
 
 def test_only_endpoints_of_the_same_name_count_as_left() -> None:
