@@ -187,20 +187,27 @@ def test_a_scale_in_during_a_stream_ends_it_with_an_error_and_the_next_call_wake
     assert asleep.stream()[-1] == "data: [DONE]"
 
 
-@pytest.mark.usefixtures("passing")
-def test_a_quota_of_zero_is_told_on_the_stream_which_ends_and_jobs_wait(asleep: Sleeper) -> None:
+@pytest.fixture
+def without_quota(asleep: Sleeper) -> dict[str, Any]:
+    """Take the quota away, and return a job that was accepted before any time passes."""
     asleep.release_instances()
     order(asleep.cloud, {"fault": "quota", "count": 100})
     status, _, accepted = asleep.api.call("POST", "/jobs", PROMPT)
-    assert status == 202
+    assert status == 202, accepted
+    return dict(accepted)
+
+
+def test_a_quota_of_zero_is_told_on_the_stream_which_ends_and_jobs_wait(
+    asleep: Sleeper, without_quota: dict[str, Any], passing: None
+) -> None:
     lines = asleep.stream()
     error = events(lines)[-1]["error"]
     assert error["code"] == "model_not_started"
     assert "limit" in error["message"].lower()
     assert "111122223333" not in error["message"]
-    assert asleep.api.call("GET", f"/jobs/{accepted['id']}")[2]["status"] in ("queued", "running")
+    assert asleep.api.call("GET", f"/jobs/{without_quota['id']}")[2]["status"] in ("queued", "running")
     requests.delete(f"{asleep.cloud.url}/_slipway/endpoint-instances", timeout=30).raise_for_status()
-    assert ended(asleep.api, accepted)["status"] == "succeeded"
+    assert ended(asleep.api, without_quota)["status"] == "succeeded"
 
 
 @pytest.mark.usefixtures("passing")
