@@ -10,7 +10,7 @@ from slipway.cost.months import MonthUntilNow
 from slipway.shared.aws_errors import sentence
 from slipway.stack.deployed_stack import DeployedStack
 
-USD_PER_QUESTION = 0.01  # of GetCostAndUsage
+_DAY, _MOMENT = timedelta(days=1), timedelta(microseconds=1)  # Cost Explorer's end is the day after the last one
 
 
 class Bill(NamedTuple):
@@ -37,6 +37,3 @@ def bill_of(stack: DeployedStack, time: MonthUntilNow) -> Bill:
     usd = sum(float(each["Total"]["UnblendedCost"]["Amount"]) for each in answer["ResultsByTime"])
     inactive = f"; 0 may mean that {DEPLOYMENT_TAG} is not an active cost allocation tag: see `slipway doctor`"
     return Bill(usd, f"of what has the tag {DEPLOYMENT_TAG}, up to a day old{'' if usd else inactive}")
-
-
-_DAY, _MOMENT = timedelta(days=1), timedelta(microseconds=1)  # the end of the time is a day after it

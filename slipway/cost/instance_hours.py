@@ -29,7 +29,7 @@ class InstanceHours:
 
 
 def questions_of(meters: Sequence[Meter], period: timedelta) -> list[Question]:
-    """Return the questions whose answers `hours_by_type` takes."""
+    """Return the questions whose answers `hours_of` and `at_once` take."""
     return [
         Question(metric, "SampleCount", period)
         for meter in meters

@@ -27,9 +27,8 @@ def questions_of(stack: DeployedStack) -> list[Question]:
     """Return the questions whose answers `use_of` takes: the API's requests, then tokens; none without an API."""
     if not (stages := stack.resources.get("AWS::ApiGateway::Stage")):
         return []
-    name = stack.name
-    tokens = (Metric("Slipway", each, {"Deployment": name}) for each in ("TokensIn", "TokensOut"))
-    requests = Metric("AWS/ApiGateway", "Count", {"ApiName": name, "Stage": stages[0]})
+    tokens = (Metric("Slipway", each, {"Deployment": stack.name}) for each in ("TokensIn", "TokensOut"))
+    requests = Metric("AWS/ApiGateway", "Count", {"ApiName": stack.name, "Stage": stages[0]})
     return [Question(requests, "Sum"), *(Question(each, "Sum") for each in tokens)]
 
 

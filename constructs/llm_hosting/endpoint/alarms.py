@@ -14,6 +14,8 @@ from ..surroundings import Surroundings
 
 _NAMESPACE = "AWS/SageMaker"
 CALLS_OF_FUNCTIONS = ("Slipway", "ModelTimeouts")  # each call counts 1 or 0, by EndpointConfigName
+# What a dashboard calls the failures of a real-time model.
+FAILED_CALLS = {"InvocationModelErrors": "not answered with 2XX", "Invocation5XXErrors": "answered with 5XX"}
 _NEARLY_ALL = 0.99
 _LONGEST_CALL = 480 * 1_000_000  # microseconds: SageMaker ends a stream after 8 minutes
 

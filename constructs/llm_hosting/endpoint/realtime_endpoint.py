@@ -9,7 +9,7 @@ from constructs import Construct
 from ..dashboard.panel import Panel
 from ..resolution import Resolution
 from ..surroundings import Surroundings
-from .alarms import error_panel, realtime_alarms
+from .alarms import FAILED_CALLS, error_panel, realtime_alarms
 from .hosted_model import HostedModel
 from .instance_panels import in_flight
 
@@ -67,10 +67,9 @@ class RealtimeEndpoint(Construct):
 
     def panels(self) -> list[Panel]:
         """Return what a dashboard shows of the endpoint."""
-        failed = {"InvocationModelErrors": "not answered with 2XX", "Invocation5XXErrors": "answered with 5XX"}
         of_model = self._hosted.dimensions
         return [
-            error_panel(of_model, failed),
+            error_panel(of_model, FAILED_CALLS),
             *self._hosted.panels(),
             in_flight("ConcurrentRequestsPerModel", of_model),
         ]

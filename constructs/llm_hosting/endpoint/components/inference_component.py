@@ -19,6 +19,7 @@ from ...surroundings import Surroundings
 from ..addresses import arn_of
 from ..alarms import (
     CALLS_OF_FUNCTIONS,
+    FAILED_CALLS,
     EndpointAlarms,
     error_panel,
     latency_panel,
@@ -164,12 +165,11 @@ class InferenceComponent(Construct):
 
     def panels(self) -> list[Panel]:
         """Return what a dashboard shows of the component, whoever owns its endpoint."""
-        failed = {"InvocationModelErrors": "not answered with 2XX", "Invocation5XXErrors": "answered with 5XX"}
         adapters = {
             name: {"InferenceComponentName": of_adapter} for name, of_adapter in self._names_of_adapters.items()
         }
         return [
-            error_panel(self.dimensions, failed),
+            error_panel(self.dimensions, FAILED_CALLS),
             latency_panel(self.dimensions, adapters),
             in_flight("ConcurrentRequestsPerCopy", self.dimensions),
             busy_copies(self.dimensions, self._resolution.placements[0].instance),
