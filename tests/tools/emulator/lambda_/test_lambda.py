@@ -110,17 +110,19 @@ def handler(event, context):
 
 
 @pytest.fixture
-def others(bare_cloud: LocalCloud) -> Iterator[Callable[[int], None]]:
-    """Return a function that lets other functions of the account run so many calls."""
+def others(bare_cloud: LocalCloud) -> Iterator[Callable[[int], int]]:
+    """Wait until no call of an earlier test runs, and return a function that lets other functions run so many calls."""
 
-    def take(count: int) -> None:
-        requests.post(f"{bare_cloud.url}/_slipway/concurrency", json={"others": count}, timeout=30)
+    def take(count: int) -> int:
+        answer = requests.post(f"{bare_cloud.url}/_slipway/concurrency", json={"others": count}, timeout=30)
+        return int(answer.json()["running"])
 
+    wait_for(lambda: take(0) == 0 or None, "the end of calls of earlier tests")
     yield take
     take(0)
 
 
-def test_a_reserved_function_has_places_of_its_own(bare_cloud: LocalCloud, others: Callable[[int], None]) -> None:
+def test_a_reserved_function_has_places_of_its_own(bare_cloud: LocalCloud, others: Callable[[int], int]) -> None:
     two = {"Role": role([]), "Kept": function(PRINTING, ReservedConcurrentExecutions=7), "Plain": function(PRINTING)}
     names = create(bare_cloud, "reserved", two)
     lambda_ = bare_cloud.client("lambda", region=REGION)
