@@ -20,7 +20,7 @@ from support.hostile_chunks import events_of
 from support.stacks.canary import KEPT, Canary
 from support.stacks.component_endpoints import PlacedComponent, metric, order
 from support.stacks.deployed_stacks import edited, ended
-from support.templates.template_parts import Template, functions
+from support.templates.template_parts import Template, functions, properties
 
 NAME = "qwen3-4b-zero"
 CHAT = {"model": "Qwen/Qwen3-4B", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 8}
@@ -68,8 +68,10 @@ def text_of(lines: list[str]) -> str:
     return "".join(choice["delta"].get("content") or "" for each in events(lines) for choice in each["choices"])
 
 
-def let_many_wait(template: Template) -> None:
-    """Give each caller room for ten waits at once."""
+def let_many_wait_for_a_slow_model(template: Template) -> None:
+    """Give each caller room for ten waits at once, and each token time: a long answer outlasts what a test does."""
+    container = properties(template, "SageMaker::Model")["PrimaryContainer"]
+    container["Environment"]["SLIPWAY_LOCAL_SECONDS_PER_TOKEN"] = "0.02"
     for each in functions(template).values():
         variables = each["Environment"]["Variables"]
         variables["JOB_SETTINGS"] = json.dumps(json.loads(variables["JOB_SETTINGS"]) | {"max_waiting": 20})
@@ -77,7 +79,7 @@ def let_many_wait(template: Template) -> None:
 
 @pytest.fixture(scope="module")
 def sleeper(cloud: LocalCloud, stacks: dict[str, Stack], tmp_path_factory: pytest.TempPathFactory) -> Sleeper:
-    return Sleeper(cloud, edited(stacks[NAME], tmp_path_factory.mktemp("sleep"), let_many_wait, NAME))
+    return Sleeper(cloud, edited(stacks[NAME], tmp_path_factory.mktemp("sleep"), let_many_wait_for_a_slow_model, NAME))
 
 
 @pytest.fixture
