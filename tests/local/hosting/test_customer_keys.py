@@ -266,7 +266,7 @@ def test_the_message_of_a_job_is_sent_with_the_key_of_the_queue(realtime: Deploy
             assert waiting(realtime) == 0
         submitted(realtime.api)
         assert waiting(realtime) == 1
-    realtime.cloud.advance(60)
+    realtime.cloud.advance(120)
     assert ended(realtime.api, job)["status"] == "succeeded", "the sweeper sends it"
 
 
