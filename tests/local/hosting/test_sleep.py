@@ -183,7 +183,7 @@ def test_a_scale_in_during_a_stream_ends_it_with_an_error_and_the_next_call_wake
             begun.set()
             asleep.ask_for(0)
 
-    *_, last = asleep.stream(scale_in, max_tokens=2000)
+    *_, last = asleep.stream(scale_in, max_tokens=8000)
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "model_error"
     asleep.wait_until_settled()
     assert asleep.stream()[-1] == "data: [DONE]"
